@@ -1,0 +1,16 @@
+//! Who acts, and what they may see.
+//!
+//! Invariant (a caller is proven): a `Caller` comes only from `authenticate`, a `Predicate` only from `visible_to`, a
+//! `Disclosed` only from `disclose`. A read that skipped one of them does not compile.
+
+mod caller;
+mod disclose;
+mod predicate;
+mod role;
+mod token;
+
+pub use caller::{Caller, authenticate};
+pub use disclose::{Disclosed, disclose};
+pub use predicate::{Predicate, visible_to};
+pub use role::Role;
+pub use token::{SealedPlace, TokenKey};

@@ -1,0 +1,114 @@
+//! The authenticated pair of one request.
+
+use super::Role;
+use crate::canonical::Hash;
+use crate::error::{Code, Refusal};
+use crate::id::{AgentId, KeyId, TenantId, UserId};
+use crate::log::Actor;
+use crate::time::Timestamp;
+use crate::view::IdentityView;
+
+/// A user and the agent acting for it, as a credential proved them. Made by `authenticate` alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    tenant: TenantId,
+    user: UserId,
+    agent: AgentId,
+    key: KeyId,
+    role: Role,
+    operator: bool,
+}
+
+impl Caller {
+    /// The tenant.
+    #[must_use]
+    pub const fn tenant(&self) -> TenantId {
+        self.tenant
+    }
+
+    /// The user.
+    #[must_use]
+    pub const fn user(&self) -> UserId {
+        self.user
+    }
+
+    /// The agent.
+    #[must_use]
+    pub const fn agent(&self) -> AgentId {
+        self.agent
+    }
+
+    /// The credential.
+    #[must_use]
+    pub const fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// What the user may administer.
+    #[must_use]
+    pub const fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Whether the caller may make tenants.
+    #[must_use]
+    pub const fn is_operator(&self) -> bool {
+        self.operator
+    }
+
+    /// The pair, as the log records it.
+    #[must_use]
+    pub const fn actor(&self) -> Actor {
+        Actor { user: Some(self.user), agent: Some(self.agent) }
+    }
+
+    /// Refuses whoever may not administer.
+    ///
+    /// # Errors
+    /// For every other role.
+    pub fn must_administer(&self) -> Result<(), Refusal> {
+        if self.role.may_administer() { Ok(()) } else { Err(needs("admin")) }
+    }
+
+    /// Refuses whoever may not audit.
+    ///
+    /// # Errors
+    /// For every other role.
+    pub fn must_audit(&self) -> Result<(), Refusal> {
+        if self.role.may_audit() { Ok(()) } else { Err(needs("auditor or admin")) }
+    }
+}
+
+fn needs(role: &str) -> Refusal {
+    Refusal::new(Code::Forbidden, format!("this operation needs the role {role}"))
+}
+
+/// The caller whose credential has this fingerprint.
+///
+/// Unknown, revoked and expired credentials get the same answer: nothing is learnt from a guess.
+///
+/// # Errors
+/// When there is none, or it names no pair.
+pub fn authenticate(identity: &IdentityView, fingerprint: &Hash, now: Timestamp) -> Result<Caller, Refusal> {
+    let key = identity.live_key(fingerprint, now).ok_or_else(unauthenticated)?;
+    let Some(user) = key.user else {
+        return Err(Refusal::new(
+            Code::PairRequired,
+            "this key is an agent's own; memory operations need a key that names a user",
+        ));
+    };
+    let role = identity.user(user).ok_or_else(unauthenticated)?.role;
+    let agent = key.agent.or_else(|| identity.direct_agent()).ok_or_else(unauthenticated)?;
+    Ok(Caller {
+        tenant: identity.tenant().ok_or_else(unauthenticated)?,
+        user,
+        agent,
+        key: key.key,
+        role,
+        operator: identity.is_operator() && role.may_administer(),
+    })
+}
+
+fn unauthenticated() -> Refusal {
+    Refusal::new(Code::Unauthenticated, "missing, unknown, revoked or expired key; send `Authorization: Bearer KEY`")
+}

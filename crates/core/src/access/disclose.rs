@@ -1,0 +1,30 @@
+//! The last step of a read: what leaves the engine passed the predicate.
+
+use super::Predicate;
+use crate::id::UserId;
+use crate::item::Tier;
+
+/// A value that its caller may see. Made by `disclose` alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disclosed<T>(T);
+
+impl<T> Disclosed<T> {
+    /// The value.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> std::ops::Deref for Disclosed<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// Lets a value out if the predicate admits its owner and tier; read policies will transform it here.
+#[must_use]
+pub fn disclose<T>(value: T, owner: UserId, tier: Tier, predicate: &Predicate) -> Option<Disclosed<T>> {
+    predicate.admits(owner, tier).then_some(Disclosed(value))
+}

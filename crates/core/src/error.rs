@@ -1,0 +1,223 @@
+//! What can be refused, and under which code.
+//!
+//! Every refusal has one row in the registry below. A row is never renamed, never reused; retiring one leaves it in
+//! place. Transports map `Kind`, not `Code`, so a new code needs no new mapping.
+
+use crate::gate::GateName;
+use crate::time::Period;
+
+/// What sort of refusal a code is; each transport maps these once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The request cannot be read.
+    Malformed,
+    /// No acceptable credential.
+    Unauthenticated,
+    /// The caller may not do this.
+    Forbidden,
+    /// Nothing there, or nothing that the caller may see.
+    NotFound,
+    /// The state of the memory forbids it now.
+    Conflict,
+    /// It was there and has been purged.
+    Gone,
+    /// Larger than a limit.
+    TooLarge,
+    /// Readable, but it breaks a rule.
+    Invalid,
+    /// Too many requests.
+    RateLimited,
+    /// A fault of ours.
+    Internal,
+    /// Not now; try again.
+    Unavailable,
+    /// Too late.
+    Deadline,
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident => $text:literal, $kind:ident;)*) => {
+        /// The registry of refusals.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code { $($(#[$doc])* $name,)* }
+
+        impl Code {
+            /// Every code, in the order of the registry.
+            pub const ALL: &'static [Code] = &[$(Code::$name,)*];
+
+            /// The code as programs see it.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $text,)* }
+            }
+
+            /// What sort of refusal it is.
+            #[must_use]
+            pub const fn kind(self) -> Kind {
+                match self { $(Code::$name => Kind::$kind,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The body is not what the content type says.
+    Malformed => "MALFORMED", Malformed;
+    /// The body names a tenant, user or agent.
+    IdentityInBody => "IDENTITY_IN_BODY", Malformed;
+    /// A field that this operation does not have.
+    UnknownField => "UNKNOWN_FIELD", Invalid;
+    /// A field of another type.
+    TypeMismatch => "TYPE_MISMATCH", Invalid;
+    /// A required field is absent.
+    MissingRequiredField => "MISSING_REQUIRED_FIELD", Invalid;
+    /// A value outside its rule.
+    ConstraintViolation => "CONSTRAINT_VIOLATION", Invalid;
+    /// Several faults, or one, found by the schema gate.
+    SchemaInvalid => "SCHEMA_INVALID", Invalid;
+    /// JSON nested deeper than the limit.
+    TooDeep => "TOO_DEEP", Malformed;
+    /// The excerpt does not have the hash that the evidence claims.
+    ExcerptHashMismatch => "EXCERPT_HASH_MISMATCH", Invalid;
+    /// A token that this server did not give to this caller.
+    TokenInvalid => "TOKEN_INVALID", Invalid;
+    /// No credential, or one that is unknown, revoked or expired.
+    Unauthenticated => "UNAUTHENTICATED", Unauthenticated;
+    /// The caller's role does not allow this.
+    Forbidden => "FORBIDDEN", Forbidden;
+    /// The credential names no user; memory operations need a pair.
+    PairRequired => "PAIR_REQUIRED", Forbidden;
+    /// Sharing is off for this caller.
+    SharingOff => "SHARING_OFF", Forbidden;
+    /// Missing, or hidden from the caller.
+    NotFound => "NOT_FOUND", NotFound;
+    /// No such method on this path.
+    MethodNotAllowed => "METHOD_NOT_ALLOWED", Invalid;
+    /// Another principal has this name.
+    NameTaken => "NAME_TAKEN", Conflict;
+    /// The head is not the version that the caller expected.
+    VersionConflict => "VERSION_CONFLICT", Conflict;
+    /// Only an active head can be rolled back.
+    NotTheHead => "NOT_THE_HEAD", Conflict;
+    /// The same request id came with other content.
+    RequestIdReused => "REQUEST_ID_REUSED", Conflict;
+    /// The idempotency token is not that of this content.
+    TokenMismatch => "TOKEN_MISMATCH", Conflict;
+    /// The content was destroyed.
+    Gone => "GONE", Gone;
+    /// The request is larger than the limit.
+    TooLarge => "TOO_LARGE", TooLarge;
+    /// Too many requests from this credential.
+    RateLimited => "RATE_LIMITED", RateLimited;
+    /// The queue is full or the server is shutting down.
+    Overloaded => "OVERLOADED", Unavailable;
+    /// The storage refused; nothing was written.
+    StorageFailed => "STORAGE_FAILED", Unavailable;
+    /// The deadline passed before the commit; nothing was written.
+    DeadlineExceeded => "DEADLINE_EXCEEDED", Deadline;
+    /// The views did not reach the demanded position in time.
+    MinTokenTimeout => "MIN_TOKEN_TIMEOUT", Deadline;
+    /// The request took longer than the server allows.
+    Timeout => "TIMEOUT", Deadline;
+    /// This server has no such search mode.
+    ModeUnavailable => "MODE_UNAVAILABLE", Invalid;
+    /// The working memory of this user is full.
+    WorkingFull => "WORKING_FULL", RateLimited;
+    /// A fault of ours; the log has the details.
+    Internal => "INTERNAL", Internal;
+}
+
+/// One thing wrong with a request, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// JSON pointer into the request.
+    pub path: String,
+    /// What is wrong there.
+    pub code: Code,
+    /// What would pass.
+    pub expected: Option<String>,
+    /// What came, where that helps and gives nothing away.
+    pub actual: Option<String>,
+}
+
+impl Fault {
+    /// A fault at a path, with what would pass.
+    #[must_use]
+    pub fn new(path: impl Into<String>, code: Code, expected: impl Into<String>) -> Self {
+        Self { path: path.into(), code, expected: Some(expected.into()), actual: None }
+    }
+
+    /// The same fault, with what came instead.
+    #[must_use]
+    pub fn found(mut self, actual: impl Into<String>) -> Self {
+        self.actual = Some(actual.into());
+        self
+    }
+}
+
+/// A refused operation: one shape for every transport.
+///
+/// A struct rather than an enum per operation: every operation can fail in the same few ways, the registry above already
+/// types them, and clients see exactly these fields.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// Which row of the registry.
+    pub code: Code,
+    /// What happened and what would help, for people.
+    pub message: String,
+    /// The gate that refused, on a write.
+    pub gate: Option<GateName>,
+    /// Every fault found, not only the first.
+    pub errors: Vec<Fault>,
+    /// When to try again.
+    pub retry_after: Option<Period>,
+}
+
+impl Refusal {
+    /// A refusal with a message and nothing else.
+    #[must_use]
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), gate: None, errors: Vec::new(), retry_after: None }
+    }
+
+    /// The one answer for what is missing and what is hidden.
+    #[must_use]
+    pub fn not_found() -> Self {
+        Self::new(Code::NotFound, "no such item, or it is not visible to this caller")
+    }
+
+    /// The same refusal, made by this gate.
+    #[must_use]
+    pub fn at(mut self, gate: GateName) -> Self {
+        self.gate = Some(gate);
+        self
+    }
+
+    /// The same refusal with these faults.
+    #[must_use]
+    pub fn with(mut self, errors: Vec<Fault>) -> Self {
+        self.errors = errors;
+        self
+    }
+
+    /// The same refusal with a time to come back.
+    #[must_use]
+    pub fn retry_after(mut self, period: Period) -> Self {
+        self.retry_after = Some(period);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn codes_are_unique_upper_snake() {
+        let texts: HashSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(texts.len(), Code::ALL.len());
+        assert!(texts.iter().all(|text| text.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')));
+    }
+}

@@ -1,0 +1,549 @@
+//! The schema gate: shape, types and ranges. It reports every fault, not only the first.
+
+use super::request::{EvidenceDraft, Replaces, TripleDraft, WriteDraft, WriteRequest};
+use super::GateName;
+use crate::canonical::{nfc, unhex32};
+use crate::error::{Code, Fault, Refusal};
+use crate::item::{Content, Layer, TierWish, Triple};
+use crate::provenance::{Evidence, SourceType};
+use crate::time::{Period, Timestamp};
+use serde_json::{Map, Value};
+use std::str::FromStr;
+
+/// Names in a body that would claim an identity.
+pub const IDENTITY_FIELDS: [&str; 10] =
+    ["tenant", "tenant_id", "user", "user_id", "agent", "agent_id", "source_agent_id", "source_user_id", "owner", "actor"];
+
+/// How deep a body may nest.
+pub const JSON_DEPTH_MAX: usize = 64;
+
+const TEXT_BYTES_MAX: usize = 65_536;
+const KEY_CHARS_MAX: usize = 256;
+const WORD_CHARS_MAX: usize = 64;
+const TRIPLE_CHARS_MAX: usize = 1_024;
+const FIELDS_MAX: usize = 64;
+const FIELD_DEPTH_MAX: usize = 16;
+const FIELDS_BYTES_MAX: usize = 65_536;
+const TAGS_MAX: usize = 32;
+const LIST_MAX: usize = 32;
+const NOTE_CHARS_MAX: usize = 1_024;
+const ID_CHARS_MAX: usize = 128;
+const URI_CHARS_MAX: usize = 2_048;
+const EXCERPT_BYTES_MAX: usize = 16_384;
+
+/// Reads the JSON body of a write. What does not fit becomes a fault of the draft; identity in the body is refused at once.
+///
+/// # Errors
+/// When the body is not an object or names an identity.
+pub fn read_write(body: Value) -> Result<WriteDraft, Refusal> {
+    let Value::Object(fields) = body else {
+        return Err(Refusal::new(Code::Malformed, "the body must be a JSON object").at(GateName::Schema));
+    };
+    if let Some(name) = IDENTITY_FIELDS.iter().find(|name| fields.contains_key(**name)) {
+        let fault = Fault::new(format!("/{name}"), Code::IdentityInBody, "no such field: the credential says who acts");
+        return Err(Refusal::new(Code::IdentityInBody, "identity comes from the credential, not from the body")
+            .at(GateName::Preflight)
+            .with(vec![fault]));
+    }
+    let mut read = Reader { fields, at: String::new(), faults: Vec::new() };
+    let mut draft = WriteDraft {
+        text: read.text("text"),
+        key: read.text("key"),
+        kind: read.text("kind"),
+        layer: read.text("layer"),
+        tier: read.text("tier"),
+        namespace: read.text("namespace"),
+        confidence: read.number("confidence"),
+        triple: read.object("triple").map(|mut triple| {
+            let draft = TripleDraft {
+                subject: triple.text("subject"),
+                predicate: triple.text("predicate"),
+                object: triple.text("object"),
+            };
+            read.faults.extend(triple.finish());
+            draft
+        }),
+        fields: read.map("fields"),
+        tags: read.texts("tags"),
+        evidence: read.objects("evidence", read_evidence),
+        resources: read.texts("resources"),
+        derived_from: read.texts("derived_from"),
+        justification: read.text("justification"),
+        session_id: read.text("session_id"),
+        task_id: read.text("task_id"),
+        trace_id: read.text("trace_id"),
+        agent_version: read.text("agent_version"),
+        ttl: read.text("ttl"),
+        request_id: read.text("request_id"),
+        idempotency_token: read.text("idempotency_token"),
+        deadline: read.text("deadline"),
+        supersedes: read.text("supersedes"),
+        expected_version: read.text("expected_version"),
+        item: None,
+        faults: Vec::new(),
+    };
+    draft.faults = read.finish();
+    Ok(draft)
+}
+
+fn read_evidence(read: &mut Reader) -> EvidenceDraft {
+    EvidenceDraft {
+        source_type: read.text("source_type"),
+        source_uri: read.text("source_uri"),
+        source_version: read.text("source_version"),
+        accessed_at: read.text("accessed_at"),
+        authority: read.number("authority"),
+        excerpt: read.text("excerpt"),
+        excerpt_hash: read.text("excerpt_hash"),
+        source_item_id: read.text("source_item_id"),
+    }
+}
+
+/// Takes known fields out of a JSON object; what is left at the end is unknown.
+struct Reader {
+    fields: Map<String, Value>,
+    at: String,
+    faults: Vec<Fault>,
+}
+
+impl Reader {
+    fn take(&mut self, name: &str) -> Option<Value> {
+        self.fields.remove(name).filter(|value| !value.is_null())
+    }
+
+    fn mismatch(&mut self, name: &str, expected: &str, found: &Value) {
+        let path = format!("{}/{name}", self.at);
+        self.faults.push(Fault::new(path, Code::TypeMismatch, expected).found(type_name(found)));
+    }
+
+    fn text(&mut self, name: &str) -> Option<String> {
+        match self.take(name)? {
+            Value::String(text) => Some(text),
+            other => {
+                self.mismatch(name, "string", &other);
+                None
+            }
+        }
+    }
+
+    fn number(&mut self, name: &str) -> Option<f64> {
+        let value = self.take(name)?;
+        let number = value.as_f64();
+        if number.is_none() {
+            self.mismatch(name, "number", &value);
+        }
+        number
+    }
+
+    fn map(&mut self, name: &str) -> Map<String, Value> {
+        match self.take(name) {
+            None => Map::new(),
+            Some(Value::Object(fields)) => fields,
+            Some(other) => {
+                self.mismatch(name, "object", &other);
+                Map::new()
+            }
+        }
+    }
+
+    fn object(&mut self, name: &str) -> Option<Reader> {
+        match self.take(name)? {
+            Value::Object(fields) => Some(Reader { fields, at: format!("{}/{name}", self.at), faults: Vec::new() }),
+            other => {
+                self.mismatch(name, "object", &other);
+                None
+            }
+        }
+    }
+
+    fn array(&mut self, name: &str) -> Vec<Value> {
+        match self.take(name) {
+            None => Vec::new(),
+            Some(Value::Array(values)) => values,
+            Some(other) => {
+                self.mismatch(name, "array", &other);
+                Vec::new()
+            }
+        }
+    }
+
+    fn texts(&mut self, name: &str) -> Vec<String> {
+        let mut texts = Vec::new();
+        for (place, value) in self.array(name).into_iter().enumerate() {
+            match value {
+                Value::String(text) => texts.push(text),
+                other => self.mismatch(&format!("{name}/{place}"), "string", &other),
+            }
+        }
+        texts
+    }
+
+    fn objects<T>(&mut self, name: &str, read: impl Fn(&mut Reader) -> T) -> Vec<T> {
+        let mut found = Vec::new();
+        for (place, value) in self.array(name).into_iter().enumerate() {
+            match value {
+                Value::Object(fields) => {
+                    let mut inner = Reader { fields, at: format!("{}/{name}/{place}", self.at), faults: Vec::new() };
+                    found.push(read(&mut inner));
+                    self.faults.extend(inner.finish());
+                }
+                other => self.mismatch(&format!("{name}/{place}"), "object", &other),
+            }
+        }
+        found
+    }
+
+    fn finish(mut self) -> Vec<Fault> {
+        for name in self.fields.keys() {
+            let path = format!("{}/{}", self.at, pointer(name));
+            self.faults.push(Fault::new(path, Code::UnknownField, "one of the documented fields"));
+        }
+        self.faults
+    }
+}
+
+/// A name as a step of a JSON pointer, cut to a length that fits an answer.
+fn pointer(name: &str) -> String {
+    name.chars().take(64).collect::<String>().replace('~', "~0").replace('/', "~1")
+}
+
+const fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+pub(super) fn not_canonical() -> Refusal {
+    let fault = Fault::new("/fields", Code::ConstraintViolation, "numbers that JSON can carry");
+    Refusal::new(Code::SchemaInvalid, "the content has no canonical form").at(GateName::Schema).with(vec![fault])
+}
+
+impl WriteDraft {
+    /// Proves every field, or says all that is wrong.
+    ///
+    /// # Errors
+    /// With every fault found, those of reading included.
+    pub fn check(self) -> Result<WriteRequest, Refusal> {
+        let mut rules = Rules { faults: self.faults };
+        let rules_ref = &mut rules;
+        let replaces = rules_ref.replaces(self.item.as_deref(), self.supersedes.as_deref());
+        let request = WriteRequest {
+            content: Content {
+                kind: rules_ref.word("/kind", self.kind, "note"),
+                key: rules_ref.short("/key", self.key, KEY_CHARS_MAX).map(nfc),
+                text: nfc(rules_ref.statement(self.text)),
+                triple: self.triple.map(|triple| Triple {
+                    subject: rules_ref.required("/triple/subject", triple.subject, TRIPLE_CHARS_MAX),
+                    predicate: rules_ref.required("/triple/predicate", triple.predicate, TRIPLE_CHARS_MAX),
+                    object: rules_ref.required("/triple/object", triple.object, TRIPLE_CHARS_MAX),
+                }),
+                fields: rules_ref.fields(self.fields),
+                tags: rules_ref.list("/tags", self.tags, TAGS_MAX, WORD_CHARS_MAX),
+            },
+            layer: rules_ref.choice("/layer", self.layer, Layer::Episodic, Layer::from_word, Layer::words),
+            tier: rules_ref.choice("/tier", self.tier, TierWish::Auto, TierWish::from_word, TierWish::words),
+            namespace: rules_ref.word("/namespace", self.namespace, "default"),
+            confidence: rules_ref.share("/confidence", self.confidence, 0.5),
+            evidence: rules_ref.evidence(self.evidence),
+            resources: rules_ref.list("/resources", self.resources, LIST_MAX, ID_CHARS_MAX),
+            derived_from: rules_ref.list("/derived_from", self.derived_from, LIST_MAX, ID_CHARS_MAX),
+            justification: rules_ref.short("/justification", self.justification, NOTE_CHARS_MAX),
+            session_id: rules_ref.short("/session_id", self.session_id, ID_CHARS_MAX),
+            task_id: rules_ref.short("/task_id", self.task_id, ID_CHARS_MAX),
+            trace_id: rules_ref.short("/trace_id", self.trace_id, ID_CHARS_MAX),
+            agent_version: rules_ref.parsed("/agent_version", self.agent_version, semver, "a version such as 1.2.3"),
+            ttl: rules_ref.parsed("/ttl", self.ttl, |text| Period::from_str(text).ok(), "an ISO 8601 duration such as P90D"),
+            request_id: rules_ref.parsed("/request_id", self.request_id, uuid, "a UUID"),
+            idempotency_token: rules_ref.parsed("/idempotency_token", self.idempotency_token, unhex32, "64 hex digits"),
+            deadline: rules_ref.time("/deadline", self.deadline),
+            replaces,
+            expected_version: rules_ref.parsed(
+                "/expected_version",
+                self.expected_version,
+                |text| text.parse().ok(),
+                "a version id",
+            ),
+        };
+        if rules.faults.is_empty() { Ok(request) } else { Err(refuse(rules.faults)) }
+    }
+}
+
+fn refuse(faults: Vec<Fault>) -> Refusal {
+    let places: Vec<&str> = faults.iter().take(5).map(|fault| fault.path.as_str()).collect();
+    let more = if faults.len() > places.len() { ", …" } else { "" };
+    let message = format!("{} field(s) break a rule: {}{more}", faults.len(), places.join(", "));
+    Refusal::new(Code::SchemaInvalid, message).at(GateName::Schema).with(faults)
+}
+
+/// Applies rules to fields and collects what breaks them.
+struct Rules {
+    faults: Vec<Fault>,
+}
+
+impl Rules {
+    fn fault(&mut self, path: &str, expected: impl Into<String>) {
+        self.faults.push(Fault::new(path, Code::ConstraintViolation, expected));
+    }
+
+    fn missing(&mut self, path: &str, expected: &str) {
+        let known = self.faults.iter().any(|fault| fault.path == path);
+        if !known {
+            self.faults.push(Fault::new(path, Code::MissingRequiredField, expected));
+        }
+    }
+
+    fn statement(&mut self, text: Option<String>) -> String {
+        let rule = "1 to 65,536 bytes, not blank";
+        match text {
+            None => self.missing("/text", rule),
+            Some(text) if text.trim().is_empty() || text.len() > TEXT_BYTES_MAX => self.fault("/text", rule),
+            Some(text) => return text,
+        }
+        String::new()
+    }
+
+    fn short(&mut self, path: &str, text: Option<String>, max: usize) -> Option<String> {
+        let text = text?;
+        if text.trim().is_empty() || text.chars().count() > max {
+            self.fault(path, format!("1 to {max} characters, not blank"));
+        }
+        Some(text)
+    }
+
+    fn required(&mut self, path: &str, text: Option<String>, max: usize) -> String {
+        if text.is_none() {
+            self.missing(path, &format!("1 to {max} characters"));
+        }
+        self.short(path, text, max).unwrap_or_default()
+    }
+
+    fn word(&mut self, path: &str, text: Option<String>, default: &str) -> String {
+        let Some(text) = text else { return default.to_owned() };
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte);
+        if text.is_empty() || text.len() > WORD_CHARS_MAX || !text.bytes().all(fits) {
+            self.fault(path, "1 to 64 of a-z 0-9 _ . -");
+        }
+        text
+    }
+
+    fn choice<T>(&mut self, path: &str, text: Option<String>, default: T, of: fn(&str) -> Option<T>, words: fn() -> String) -> T {
+        let Some(text) = text else { return default };
+        match of(&text) {
+            Some(value) => value,
+            None => {
+                self.fault(path, format!("one of {}", words()));
+                default
+            }
+        }
+    }
+
+    fn share(&mut self, path: &str, number: Option<f64>, default: f64) -> f64 {
+        let number = number.unwrap_or(default);
+        if !(0.0..=1.0).contains(&number) {
+            self.faults.push(Fault::new(path, Code::ConstraintViolation, "a number from 0 to 1").found(number.to_string()));
+        }
+        number
+    }
+
+    fn parsed<T>(&mut self, path: &str, text: Option<String>, parse: impl Fn(&str) -> Option<T>, expected: &str) -> Option<T> {
+        let text = text?;
+        let parsed = parse(&text);
+        if parsed.is_none() {
+            self.fault(path, expected);
+        }
+        parsed
+    }
+
+    fn time(&mut self, path: &str, text: Option<String>) -> Option<Timestamp> {
+        self.parsed(path, text, |text| text.parse().ok(), "an RFC 3339 time such as 2026-11-15T00:00:00Z")
+    }
+
+    fn list(&mut self, path: &str, texts: Vec<String>, count: usize, max: usize) -> Vec<String> {
+        if texts.len() > count {
+            self.fault(path, format!("at most {count} entries"));
+        }
+        for (place, text) in texts.iter().enumerate().take(count) {
+            if text.trim().is_empty() || text.chars().count() > max {
+                self.fault(&format!("{path}/{place}"), format!("1 to {max} characters, not blank"));
+            }
+        }
+        texts
+    }
+
+    fn fields(&mut self, fields: Map<String, Value>) -> Map<String, Value> {
+        if fields.len() > FIELDS_MAX {
+            self.fault("/fields", format!("at most {FIELDS_MAX} fields"));
+        }
+        let bytes: usize = fields.iter().map(|(name, value)| name.len() + size_of_json(value)).sum();
+        if bytes > FIELDS_BYTES_MAX {
+            self.fault("/fields", format!("at most {FIELDS_BYTES_MAX} bytes together"));
+        }
+        for (name, value) in &fields {
+            if depth(value) > FIELD_DEPTH_MAX {
+                self.fault(&format!("/fields/{}", pointer(name)), format!("nested at most {FIELD_DEPTH_MAX} deep"));
+            }
+        }
+        fields
+    }
+
+    fn evidence(&mut self, drafts: Vec<EvidenceDraft>) -> Vec<Evidence> {
+        if drafts.len() > LIST_MAX {
+            self.fault("/evidence", format!("at most {LIST_MAX} entries"));
+        }
+        let mut evidence: Vec<Evidence> =
+            drafts.into_iter().take(LIST_MAX).enumerate().map(|(place, draft)| self.one_evidence(place, draft)).collect();
+        evidence.sort_by(|a, b| b.authority.total_cmp(&a.authority));
+        evidence
+    }
+
+    fn one_evidence(&mut self, place: usize, draft: EvidenceDraft) -> Evidence {
+        let at = |name: &str| format!("/evidence/{place}/{name}");
+        if draft.source_type.is_none() {
+            self.missing(&at("source_type"), SourceType::WORDS);
+        }
+        let words = || SourceType::WORDS.to_owned();
+        let source_type =
+            self.choice(&at("source_type"), draft.source_type, SourceType::AgentReasoning, SourceType::from_word, words);
+        if draft.accessed_at.is_none() {
+            self.missing(&at("accessed_at"), "an RFC 3339 time");
+        }
+        let accessed_at = self.time(&at("accessed_at"), draft.accessed_at).unwrap_or_default();
+        let authority = self.share(&at("authority"), draft.authority, source_type.authority_max());
+        if draft.excerpt.as_ref().is_some_and(|excerpt| excerpt.len() > EXCERPT_BYTES_MAX) {
+            self.fault(&at("excerpt"), format!("at most {EXCERPT_BYTES_MAX} bytes"));
+        }
+        if draft.excerpt_hash.as_ref().is_some_and(|hash| unhex32(hash).is_none()) {
+            self.fault(&at("excerpt_hash"), "64 hex digits");
+        }
+        Evidence {
+            source_type,
+            source_uri: self.required(&at("source_uri"), draft.source_uri, URI_CHARS_MAX),
+            source_version: self.short(&at("source_version"), draft.source_version, ID_CHARS_MAX),
+            accessed_at: accessed_at.to_string(),
+            authority: authority.min(source_type.authority_max()),
+            excerpt: draft.excerpt,
+            excerpt_hash: draft.excerpt_hash,
+            source_item_id: self.short(&at("source_item_id"), draft.source_item_id, ID_CHARS_MAX),
+        }
+    }
+
+    fn replaces(&mut self, item: Option<&str>, supersedes: Option<&str>) -> Option<Replaces> {
+        if let Some(item) = item {
+            if supersedes.is_some() {
+                self.fault("/supersedes", "absent: the path names the item already");
+            }
+            return item.parse().ok().map(Replaces::Item);
+        }
+        let text = supersedes?;
+        let item = text.parse().ok().map(Replaces::Superseded);
+        let version = || text.parse().ok().map(Replaces::SupersededVersion);
+        let replaces = item.or_else(version);
+        if replaces.is_none() {
+            self.fault("/supersedes", "an item id or a version id");
+        }
+        replaces
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    let inner = |deepest: Option<usize>| 1 + deepest.unwrap_or(0);
+    match value {
+        Value::Array(values) => inner(values.iter().map(depth).max()),
+        Value::Object(fields) => inner(fields.values().map(depth).max()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+    }
+}
+
+fn size_of_json(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(values) => values.iter().map(size_of_json).sum::<usize>() + 2,
+        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + 3 + size_of_json(value)).sum::<usize>() + 2,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
+}
+
+fn uuid(text: &str) -> Option<[u8; 16]> {
+    let groups: Vec<&str> = text.split('-').collect();
+    if groups.iter().map(|group| group.len()).ne([8, 4, 4, 4, 12]) {
+        return None;
+    }
+    data_encoding::HEXLOWER_PERMISSIVE.decode(groups.concat().as_bytes()).ok()?.try_into().ok()
+}
+
+fn semver(text: &str) -> Option<String> {
+    let core = text.split(['-', '+']).next()?;
+    let numbers: Vec<&str> = core.split('.').collect();
+    let numeric = numbers.iter().all(|part| !part.is_empty() && part.len() < 10 && part.bytes().all(|b| b.is_ascii_digit()));
+    (numbers.len() == 3 && numeric && text.len() <= WORD_CHARS_MAX && text.is_ascii()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn faults(body: Value) -> Vec<(String, Code)> {
+        match read_write(body).and_then(WriteDraft::check) {
+            Ok(_) => Vec::new(),
+            Err(refusal) => refusal.errors.into_iter().map(|fault| (fault.path, fault.code)).collect(),
+        }
+    }
+
+    fn check(body: Value, expected: &[(&str, Code)]) {
+        let expected: Vec<_> = expected.iter().map(|(path, code)| ((*path).to_owned(), *code)).collect();
+        assert_eq!(faults(body), expected);
+    }
+
+    #[test]
+    fn defaults_fill_what_is_left_out() {
+        let request = read_write(json!({"text": "Port 8080 serves the API"})).unwrap().check().unwrap();
+        assert_eq!(request.layer, Layer::Episodic);
+        assert_eq!((request.namespace.as_str(), request.content.kind.as_str()), ("default", "note"));
+        assert_eq!(request.confidence, 0.5);
+    }
+
+    #[test]
+    fn every_fault_is_named_at_once() {
+        check(
+            json!({"text": 5, "confidence": 1.2, "layer": "deep", "colour": "red", "triple": {"subject": "a", "x": 1}}),
+            &[
+                ("/text", Code::TypeMismatch),
+                ("/triple/x", Code::UnknownField),
+                ("/colour", Code::UnknownField),
+                ("/triple/predicate", Code::MissingRequiredField),
+                ("/triple/object", Code::MissingRequiredField),
+                ("/layer", Code::ConstraintViolation),
+                ("/confidence", Code::ConstraintViolation),
+            ],
+        );
+        check(json!({}), &[("/text", Code::MissingRequiredField)]);
+        check(json!({"text": " "}), &[("/text", Code::ConstraintViolation)]);
+        check(json!({"text": "a", "tags": ["x", 3]}), &[("/tags/1", Code::TypeMismatch)]);
+        check(json!({"text": "a", "evidence": [{"source_type": "rumour", "source_uri": "x", "accessed_at": "now"}]}), &[
+            ("/evidence/0/source_type", Code::ConstraintViolation),
+            ("/evidence/0/accessed_at", Code::ConstraintViolation),
+        ]);
+        check(json!({"text": "a", "deadline": "soon", "ttl": "1h", "request_id": "1", "idempotency_token": "zz"}), &[
+            ("/ttl", Code::ConstraintViolation),
+            ("/request_id", Code::ConstraintViolation),
+            ("/idempotency_token", Code::ConstraintViolation),
+            ("/deadline", Code::ConstraintViolation),
+        ]);
+    }
+
+    /// SHARE-28: who acts is what the credential says.
+    #[test]
+    fn identity_in_the_body_is_refused() {
+        for name in IDENTITY_FIELDS {
+            let refusal = read_write(json!({"text": "a", name: "x"})).unwrap_err();
+            assert_eq!(refusal.code, Code::IdentityInBody, "{name}");
+        }
+        assert_eq!(read_write(json!([])).unwrap_err().code, Code::Malformed);
+    }
+}

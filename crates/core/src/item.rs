@@ -1,0 +1,70 @@
+//! What is remembered: items, their content, and the words that class them.
+//!
+//! An item keeps its id for life; what it says is in its versions. This module knows nothing of who may see it.
+
+#[macro_use]
+mod layer;
+mod tier;
+mod version;
+
+pub use layer::Layer;
+pub(crate) use layer::words;
+pub use tier::{Tier, TierWish};
+pub use version::{Operation, Status};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a version says: the part that is hashed, compared and indexed.
+///
+/// Kept forever, as canonical JSON; a field may be added, never renamed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Content {
+    /// A word for what sort of thing this is.
+    pub kind: String,
+    /// The topic or question that it answers.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub key: Option<String>,
+    /// The statement itself, complete on its own.
+    pub text: String,
+    /// The same statement as subject, predicate, object.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub triple: Option<Triple>,
+    /// Named values.
+    #[serde(skip_serializing_if = "Map::is_empty", default)]
+    pub fields: Map<String, Value>,
+    /// Words to find it by.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub tags: Vec<String>,
+}
+
+/// A statement in three parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Triple {
+    /// What it is about.
+    pub subject: String,
+    /// Which property.
+    pub predicate: String,
+    /// Its value.
+    pub object: String,
+}
+
+impl Content {
+    /// The canonical bytes of this content.
+    ///
+    /// # Errors
+    /// When a number in `fields` cannot be written as JSON.
+    pub fn canonical(&self) -> Result<Vec<u8>, crate::canonical::NotCanonical> {
+        let value = serde_json::to_value(self).map_err(|_| crate::canonical::NotCanonical)?;
+        crate::canonical::canonical(value)
+    }
+
+    /// What search indexes: key and text together.
+    #[must_use]
+    pub fn indexed_text(&self) -> String {
+        match &self.key {
+            Some(key) => format!("{key}\n{}", self.text),
+            None => self.text.clone(),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What can happen. Every change of state is one of these, and nothing else is.
+//!
+//! An event holds only what may stay in the clear for ever: ids, classes, keyed fingerprints. Names, texts and reasons are
+//! in the `Payload` sealed beside it. Indexes are never reused; a retired variant keeps its number.
+
+use crate::canonical::Hash;
+use crate::id::{AgentId, ItemId, KeyId, ResourceId, TenantId, UserId, VersionId};
+use crate::item::{Layer, Operation, Tier};
+use crate::time::Timestamp;
+use crate::access::Role;
+use minicbor::bytes::ByteVec;
+
+/// The body of an entry.
+#[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
+pub enum Event {
+    /// The first entry of a memory log: whose it is and which key signs its heads. Sealed: the tenant's name.
+    #[n(0)]
+    TenantCreated {
+        /// The tenant.
+        #[n(0)]
+        tenant: TenantId,
+        /// The Ed25519 key that signs heads.
+        #[cbor(n(1), with = "minicbor::bytes")]
+        public_key: Hash,
+        /// Whether its admins may make further tenants.
+        #[n(2)]
+        operator: bool,
+    },
+    /// A user exists. Sealed: the principal.
+    #[n(1)]
+    UserCreated {
+        /// The user.
+        #[n(0)]
+        user: UserId,
+        /// What it may administer.
+        #[n(1)]
+        role: Role,
+    },
+    /// An agent exists. Sealed: the principal.
+    #[n(2)]
+    AgentCreated {
+        /// The agent.
+        #[n(0)]
+        agent: AgentId,
+        /// Whether its own word on what it used is taken.
+        #[n(1)]
+        trust_declared: bool,
+    },
+    /// A resource exists. Sealed: the principal.
+    #[n(3)]
+    ResourceCreated {
+        /// The resource.
+        #[n(0)]
+        resource: ResourceId,
+    },
+    /// A credential exists.
+    #[n(4)]
+    KeyIssued(#[n(0)] IssuedKey),
+    /// A credential ends.
+    #[n(5)]
+    KeyRevoked {
+        /// The key.
+        #[n(0)]
+        key: KeyId,
+    },
+    /// An item has a new version. Sealed: content and provenance.
+    #[n(6)]
+    VersionWritten(#[n(0)] WrittenVersion),
+    /// A version was found invalid. Sealed: the reason.
+    #[n(7)]
+    VersionRetracted {
+        /// The item.
+        #[n(0)]
+        item: ItemId,
+        /// The version.
+        #[n(1)]
+        version: VersionId,
+    },
+    /// A version is past its time.
+    #[n(8)]
+    VersionExpired {
+        /// The item.
+        #[n(0)]
+        item: ItemId,
+        /// The version.
+        #[n(1)]
+        version: VersionId,
+    },
+    /// An item is kept from garbage collection. Sealed: the reason.
+    #[n(9)]
+    ItemPinned {
+        /// The item.
+        #[n(0)]
+        item: ItemId,
+    },
+    /// It no longer is. Sealed: the reason.
+    #[n(10)]
+    ItemUnpinned {
+        /// The item.
+        #[n(0)]
+        item: ItemId,
+    },
+    /// Audit log only: who did what, and how it ended.
+    #[n(32)]
+    Audited(#[n(0)] AuditRecord),
+}
+
+/// A credential: a keyed fingerprint of its secret, and for whom it speaks.
+#[derive(Debug, Clone, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct IssuedKey {
+    /// The key.
+    #[n(0)]
+    pub key: KeyId,
+    /// HMAC-SHA-256 of the secret.
+    #[cbor(n(1), with = "minicbor::bytes")]
+    pub fingerprint: Hash,
+    /// The user, unless it is an agent's own.
+    #[n(2)]
+    pub user: Option<UserId>,
+    /// The agent, unless it is a person's own.
+    #[n(3)]
+    pub agent: Option<AgentId>,
+    /// When it ends by itself.
+    #[n(4)]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A version: everything about it but what it says.
+#[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct WrittenVersion {
+    /// Insert, update or supersede.
+    #[n(0)]
+    pub operation: Operation,
+    /// The item.
+    #[n(1)]
+    pub item: ItemId,
+    /// The version.
+    #[n(2)]
+    pub version: VersionId,
+    /// The versions it replaces.
+    #[n(3)]
+    pub parents: Vec<VersionId>,
+    /// Its layer.
+    #[n(4)]
+    pub layer: Layer,
+    /// Its tier.
+    #[n(5)]
+    pub tier: Tier,
+    /// Its namespace.
+    #[n(6)]
+    pub namespace: String,
+    /// The one contributing user.
+    #[n(7)]
+    pub owner: UserId,
+    /// Contributing agents, in order of id.
+    #[n(8)]
+    pub agents: Vec<AgentId>,
+    /// Resources consulted, in order of id.
+    #[n(9)]
+    pub resources: Vec<ResourceId>,
+    /// What the writer claims, 0 to 1.
+    #[n(10)]
+    pub confidence: f64,
+    /// Keyed fingerprint of the idempotency token and its scope.
+    #[cbor(n(11), with = "minicbor::bytes")]
+    pub token: Hash,
+    /// Keyed fingerprint of the request id and its scope.
+    #[cbor(n(12), with = "minicbor::bytes")]
+    pub request: Option<Hash>,
+    /// When it lapses.
+    #[n(13)]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Who did what, and how it ended: one row per operation.
+#[derive(Debug, Clone, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct AuditRecord {
+    /// The operation, by its name in the engine.
+    #[n(0)]
+    pub action: String,
+    /// `ok`, a status of success, or the code of the refusal.
+    #[n(1)]
+    pub outcome: String,
+    /// The access epoch under which it was decided.
+    #[n(2)]
+    pub epoch: u64,
+    /// The memory log's position at that time.
+    #[n(3)]
+    pub memory: super::Lsn,
+    /// What it concerned, as text ids.
+    #[n(4)]
+    pub ids: Vec<String>,
+    /// Keyed fingerprint of a query.
+    #[cbor(n(5), with = "minicbor::bytes")]
+    pub query: Option<Hash>,
+    /// The request, as the transport numbered it.
+    #[n(6)]
+    pub request_id: Option<String>,
+    /// The trace that the caller named.
+    #[n(7)]
+    pub trace_id: Option<String>,
+}
+
+/// What is sealed beside an event.
+#[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
+pub enum Payload {
+    /// What a version says and where it comes from, both as canonical JSON.
+    #[n(0)]
+    Version {
+        /// The content.
+        #[n(0)]
+        content: ByteVec,
+        /// The provenance record.
+        #[n(1)]
+        provenance: ByteVec,
+    },
+    /// A tenant, user, agent or resource, by its words.
+    #[n(1)]
+    Principal(#[n(0)] Principal),
+    /// Why something was done.
+    #[n(2)]
+    Reason(#[n(0)] String),
+}
+
+/// The words that describe a principal.
+#[derive(Debug, Clone, PartialEq, Eq, Default, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Principal {
+    /// Its name, unique among its kind.
+    #[n(0)]
+    pub name: String,
+    /// An agent's specialisation, a resource's kind.
+    #[n(1)]
+    pub kind: Option<String>,
+    /// What it is.
+    #[n(2)]
+    pub description: Option<String>,
+}
+
+impl Payload {
+    /// The bytes to seal.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(1024);
+        // INVARIANT (a Vec takes every byte), as for entries.
+        let _infallible = minicbor::encode(self, &mut bytes);
+        bytes
+    }
+
+    /// The payload of these bytes.
+    ///
+    /// # Errors
+    /// When they are none.
+    pub fn decode(bytes: &[u8]) -> Result<Self, super::NotAnEntry> {
+        minicbor::decode(bytes).map_err(|_| super::NotAnEntry)
+    }
+}

@@ -1,0 +1,129 @@
+//! State folded from the memory log: what a read answers from.
+//!
+//! Invariant (views are folds): `apply` is the only thing that changes a view, it needs only the entry and what is sealed
+//! beside it, and the same entries in the same order give the same view, byte for byte. Any view can be dropped and
+//! folded again.
+
+mod identity;
+mod items;
+mod lexical;
+
+pub use identity::{Agent, IdentityView, Key, Resource, User};
+pub use items::{Class, Item, ItemsView, Moment, Row, Version};
+pub use lexical::{Hit, LexicalView, Scope};
+
+use crate::canonical::{Hash, sha256};
+use crate::log::{Entry, Lsn, Payload, Principal};
+use crate::text::{Terms, terms};
+use crate::time::Timestamp;
+
+/// What `apply` needs of a sealed part. Computed where the plaintext is at hand, so that folding is short.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Opened {
+    /// Nothing, or nothing that a view uses, or content that has been destroyed.
+    Nothing,
+    /// The words of a principal.
+    Principal(Principal),
+    /// The words of a version's key and text.
+    Version(Terms),
+}
+
+impl Opened {
+    /// What the views need of this payload.
+    #[must_use]
+    pub fn of(payload: &Payload) -> Self {
+        match payload {
+            Payload::Version { content, .. } => match serde_json::from_slice::<crate::item::Content>(content) {
+                Ok(content) => Self::Version(terms(&content.indexed_text())),
+                Err(_) => Self::Nothing,
+            },
+            Payload::Principal(principal) => Self::Principal(principal.clone()),
+            Payload::Reason(_) => Self::Nothing,
+        }
+    }
+}
+
+/// Every view of one tenant, at one position of its log.
+#[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Views {
+    #[n(0)]
+    lsn: Lsn,
+    #[n(1)]
+    time: Timestamp,
+    /// Principals and keys.
+    #[n(2)]
+    pub identity: IdentityView,
+    /// Items and their versions.
+    #[n(3)]
+    pub items: ItemsView,
+    /// Words.
+    #[n(4)]
+    pub lexical: LexicalView,
+}
+
+/// Bytes that are not a checkpoint of these views.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a checkpoint of this version")]
+pub struct NotACheckpoint;
+
+/// Changes when the shape of a view changes: an old checkpoint is dropped and folded anew.
+const CHECKPOINT_SHAPE: u32 = 1;
+
+impl Views {
+    /// The position up to which entries are folded in.
+    #[must_use]
+    pub const fn lsn(&self) -> Lsn {
+        self.lsn
+    }
+
+    /// The time of the last entry folded in.
+    #[must_use]
+    pub const fn time(&self) -> Timestamp {
+        self.time
+    }
+
+    /// Folds in one entry; an entry that is already in changes nothing.
+    pub fn apply(&mut self, entry: &Entry, opened: &Opened) {
+        if entry.lsn <= self.lsn {
+            return;
+        }
+        self.identity.apply(entry, opened);
+        self.items.apply(entry);
+        self.lexical.apply(entry, opened, &self.items);
+        self.lsn = entry.lsn;
+        self.time = entry.time;
+    }
+
+    /// The bytes of a checkpoint.
+    #[must_use]
+    pub fn checkpoint(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        // INVARIANT (a Vec takes every byte), as for entries.
+        let _infallible = minicbor::encode((CHECKPOINT_SHAPE, self), &mut bytes);
+        bytes
+    }
+
+    /// The views of a checkpoint.
+    ///
+    /// # Errors
+    /// When the bytes are none, or of another shape.
+    pub fn from_checkpoint(bytes: &[u8]) -> Result<Self, NotACheckpoint> {
+        let mut decoder = minicbor::Decoder::new(bytes);
+        let shape = decoder.array().and_then(|_| decoder.u32()).map_err(|_| NotACheckpoint)?;
+        if shape != CHECKPOINT_SHAPE {
+            return Err(NotACheckpoint);
+        }
+        let mut views: Self = decoder.decode().map_err(|_| NotACheckpoint)?;
+        views.identity.index();
+        views.items.index();
+        views.lexical.index();
+        Ok(views)
+    }
+
+    /// One hash over everything: two views are the same if this is.
+    #[must_use]
+    pub fn fingerprint(&self) -> Hash {
+        sha256(&self.checkpoint())
+    }
+}

@@ -1,0 +1,450 @@
+//! Items and their versions as rows with an interval of the log each, so that any past moment is a filter, not a replay.
+
+use crate::access::Predicate;
+use crate::canonical::Hash;
+use crate::id::{AgentId, ItemId, ResourceId, UserId, VersionId};
+use crate::item::{Layer, Operation, Status, Tier};
+use crate::log::{Entry, Event, Lsn, WrittenVersion};
+use crate::time::{Period, Timestamp};
+use std::collections::HashMap;
+
+/// How long a token answers a replay (GOV-1.7).
+const TOKEN_KEPT: Period = Period::from_days(1);
+
+/// A row number: dense, private to the views.
+pub type Row = u32;
+
+/// A point of the log and the wall time at which lifetimes are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The position.
+    pub lsn: Lsn,
+    /// The time.
+    pub time: Timestamp,
+}
+
+/// What many versions have in common: contributing agents and resources.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Class {
+    /// Contributing agents.
+    #[n(0)]
+    pub agents: Vec<AgentId>,
+    /// Consulted resources.
+    #[n(1)]
+    pub resources: Vec<ResourceId>,
+}
+
+/// A version: all but what it says.
+#[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Version {
+    /// Its id.
+    #[n(0)]
+    pub id: VersionId,
+    /// Its item.
+    #[n(1)]
+    item: Row,
+    /// Where it was written: content is read there.
+    #[n(2)]
+    pub lsn: Lsn,
+    /// When.
+    #[n(3)]
+    pub time: Timestamp,
+    /// Where it stopped being active, and as what.
+    #[n(4)]
+    ended: Option<(Lsn, Status)>,
+    /// What it replaced.
+    #[n(5)]
+    parents: Vec<Row>,
+    /// Insert, update or supersede.
+    #[n(6)]
+    pub operation: Operation,
+    /// Its layer.
+    #[n(7)]
+    pub layer: Layer,
+    /// Its tier.
+    #[n(8)]
+    pub tier: Tier,
+    #[n(9)]
+    namespace: u32,
+    #[n(10)]
+    class: u32,
+    /// Its owner.
+    #[n(11)]
+    pub owner: UserId,
+    /// What the writer claimed.
+    #[n(12)]
+    pub confidence: f64,
+    /// When it lapses.
+    #[n(13)]
+    pub expires_at: Option<Timestamp>,
+    #[cbor(n(14), with = "minicbor::bytes")]
+    token: Hash,
+    #[cbor(n(15), with = "minicbor::bytes")]
+    request: Option<Hash>,
+    /// The number of this version within its namespace and layer.
+    #[n(16)]
+    pub layer_version: u64,
+}
+
+impl Version {
+    /// How it stood at a moment; nothing if it was not yet written.
+    #[must_use]
+    pub fn status_at(&self, at: Moment) -> Option<Status> {
+        if self.lsn > at.lsn {
+            return None;
+        }
+        match self.ended {
+            Some((lsn, status)) if lsn <= at.lsn => Some(status),
+            _ if self.expires_at.is_some_and(|end| end <= at.time) => Some(Status::Expired),
+            _ => Some(Status::Active),
+        }
+    }
+
+    /// Whether it was retrievable at a moment.
+    #[must_use]
+    pub fn is_active_at(&self, at: Moment) -> bool {
+        self.status_at(at) == Some(Status::Active)
+    }
+
+    /// Where it ended, if it did by an entry.
+    #[must_use]
+    pub const fn ended(&self) -> Option<(Lsn, Status)> {
+        self.ended
+    }
+}
+
+/// An item: its versions and whether it is pinned.
+#[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Item {
+    /// Its id.
+    #[n(0)]
+    pub id: ItemId,
+    #[n(1)]
+    versions: Vec<Row>,
+    /// Where it was pinned, unpinned, pinned, …
+    #[n(2)]
+    pins: Vec<Lsn>,
+}
+
+impl Item {
+    /// Whether it was pinned at a position.
+    #[must_use]
+    pub fn is_pinned_at(&self, lsn: Lsn) -> bool {
+        self.pins.iter().filter(|pin| **pin <= lsn).count() % 2 == 1
+    }
+}
+
+/// Every item and version of a tenant.
+#[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct ItemsView {
+    #[n(0)]
+    items: Vec<Item>,
+    #[n(1)]
+    versions: Vec<Version>,
+    #[n(2)]
+    classes: Vec<Class>,
+    #[n(3)]
+    namespaces: Vec<String>,
+    /// The time of each entry, by lsn - 1.
+    #[n(4)]
+    times: Vec<Timestamp>,
+    /// Versions whose token has lapsed.
+    #[n(5)]
+    lapsed: Row,
+    #[cbor(skip)]
+    item_of: HashMap<ItemId, Row>,
+    #[cbor(skip)]
+    version_of: HashMap<VersionId, Row>,
+    #[cbor(skip)]
+    class_of: HashMap<Class, u32>,
+    #[cbor(skip)]
+    token_of: HashMap<Hash, Row>,
+    #[cbor(skip)]
+    request_of: HashMap<Hash, Row>,
+    #[cbor(skip)]
+    owned: HashMap<UserId, Vec<Row>>,
+    #[cbor(skip)]
+    layer_versions: HashMap<(u32, Layer), u64>,
+}
+
+impl ItemsView {
+    /// Items that were ever written.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether nothing was ever written.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Versions that were ever written.
+    #[must_use]
+    pub fn versions_len(&self) -> usize {
+        self.versions.len()
+    }
+
+    /// The last position whose entry was committed at or before `time`.
+    #[must_use]
+    pub fn lsn_at(&self, time: Timestamp) -> Lsn {
+        Lsn::new(self.times.partition_point(|entry| *entry <= time) as u64)
+    }
+
+    /// The commit time of a position.
+    #[must_use]
+    pub fn time_of(&self, lsn: Lsn) -> Option<Timestamp> {
+        let row = usize::try_from(lsn.get().checked_sub(1)?).ok()?;
+        self.times.get(row).copied()
+    }
+
+    /// A version by row.
+    #[must_use]
+    pub fn version(&self, row: Row) -> Option<&Version> {
+        self.versions.get(row as usize)
+    }
+
+    /// The row of a version.
+    #[must_use]
+    pub fn row_of(&self, id: VersionId) -> Option<Row> {
+        self.version_of.get(&id).copied()
+    }
+
+    /// A version by id.
+    #[must_use]
+    pub fn find_version(&self, id: VersionId) -> Option<&Version> {
+        self.version(*self.version_of.get(&id)?)
+    }
+
+    /// An item by id.
+    #[must_use]
+    pub fn find_item(&self, id: ItemId) -> Option<&Item> {
+        self.items.get(*self.item_of.get(&id)? as usize)
+    }
+
+    /// The item of a version.
+    #[must_use]
+    pub fn item_of(&self, version: &Version) -> Option<&Item> {
+        self.items.get(version.item as usize)
+    }
+
+    /// The class of a version.
+    #[must_use]
+    pub fn class_of(&self, version: &Version) -> Option<&Class> {
+        self.classes.get(version.class as usize)
+    }
+
+    /// The namespace of a version.
+    #[must_use]
+    pub fn namespace_of(&self, version: &Version) -> &str {
+        self.namespaces.get(version.namespace as usize).map_or("", String::as_str)
+    }
+
+    /// The versions that a version replaced.
+    pub fn parents_of<'a>(&'a self, version: &'a Version) -> impl Iterator<Item = &'a Version> {
+        version.parents.iter().filter_map(|row| self.version(*row))
+    }
+
+    /// The versions of an item, oldest first.
+    pub fn versions_of<'a>(&'a self, item: &'a Item) -> impl DoubleEndedIterator<Item = &'a Version> {
+        item.versions.iter().filter_map(|row| self.version(*row))
+    }
+
+    /// The head of an item at a moment: its latest active version.
+    #[must_use]
+    pub fn head_at<'a>(&'a self, item: &'a Item, at: Moment) -> Option<&'a Version> {
+        self.versions_of(item).rev().find(|version| version.is_active_at(at))
+    }
+
+    /// The head of an item that a caller may see.
+    #[must_use]
+    pub fn visible_head(&self, id: ItemId, predicate: &Predicate, at: Moment) -> Option<(&Item, &Version)> {
+        let item = self.find_item(id)?;
+        let head = self.head_at(item, at)?;
+        predicate.admits(head.owner, head.tier).then_some((item, head))
+    }
+
+    /// The item, if any of its versions is visible.
+    #[must_use]
+    pub fn visible_item(&self, id: ItemId, predicate: &Predicate) -> Option<&Item> {
+        let item = self.find_item(id)?;
+        self.versions_of(item).any(|version| predicate.admits(version.owner, version.tier)).then_some(item)
+    }
+
+    /// Items in the order they were made, from the `skip`th that may be seen on.
+    pub fn visible_items<'a>(&'a self, predicate: &'a Predicate, skip: usize) -> impl Iterator<Item = (usize, &'a Item)> {
+        let rows = self.owned.get(&predicate.owner()).map_or(&[] as &[Row], Vec::as_slice);
+        rows.iter().enumerate().skip(skip).filter_map(|(place, row)| Some((place, self.items.get(*row as usize)?)))
+    }
+
+    /// The version that this token committed, while it answers replays.
+    #[must_use]
+    pub fn replayed(&self, token: &Hash, now: Timestamp) -> Option<&Version> {
+        let version = self.version(*self.token_of.get(token)?)?;
+        let kept = now < version.time.plus(TOKEN_KEPT);
+        let valid = !matches!(version.ended, Some((_, Status::Retracted | Status::Expired)));
+        let lives = version.expires_at.is_none_or(|end| now < end);
+        (kept && valid && lives).then_some(version)
+    }
+
+    /// The token that came with this request id, while that is kept.
+    #[must_use]
+    pub fn requested(&self, request: &Hash, now: Timestamp) -> Option<(&Version, &Hash)> {
+        let version = self.version(*self.request_of.get(request)?)?;
+        (now < version.time.plus(TOKEN_KEPT)).then_some((version, &version.token))
+    }
+
+    pub(super) fn apply(&mut self, entry: &Entry) {
+        self.times.push(entry.time);
+        self.lapse(entry.time);
+        match &entry.event {
+            Event::VersionWritten(written) => self.write(entry, written),
+            Event::VersionRetracted { version, .. } => self.end(*version, entry.lsn, Status::Retracted),
+            Event::VersionExpired { version, .. } => self.end(*version, entry.lsn, Status::Expired),
+            Event::ItemPinned { item } => self.pin(*item, entry.lsn, true),
+            Event::ItemUnpinned { item } => self.pin(*item, entry.lsn, false),
+            Event::TenantCreated { .. }
+            | Event::UserCreated { .. }
+            | Event::AgentCreated { .. }
+            | Event::ResourceCreated { .. }
+            | Event::KeyIssued(_)
+            | Event::KeyRevoked { .. }
+            | Event::Audited(_) => {}
+        }
+    }
+
+    fn write(&mut self, entry: &Entry, written: &WrittenVersion) {
+        let row = self.versions.len() as Row;
+        let item = self.item_row(written.item, written.owner);
+        let parents: Vec<Row> = written.parents.iter().filter_map(|id| self.version_of.get(id).copied()).collect();
+        for parent in &written.parents {
+            self.end(*parent, entry.lsn, Status::Superseded);
+        }
+        let namespace = self.namespace_row(&written.namespace);
+        let class = self.class_row(Class { agents: written.agents.clone(), resources: written.resources.clone() });
+        let layer_version = self.layer_versions.entry((namespace, written.layer)).or_default();
+        *layer_version += 1;
+        let version = Version {
+            id: written.version,
+            item,
+            lsn: entry.lsn,
+            time: entry.time,
+            ended: None,
+            parents,
+            operation: written.operation,
+            layer: written.layer,
+            tier: written.tier,
+            namespace,
+            class,
+            owner: written.owner,
+            confidence: written.confidence,
+            expires_at: written.expires_at,
+            token: written.token,
+            request: written.request,
+            layer_version: *layer_version,
+        };
+        self.version_of.insert(written.version, row);
+        self.token_of.insert(written.token, row);
+        if let Some(request) = written.request {
+            self.request_of.insert(request, row);
+        }
+        if let Some(item) = self.items.get_mut(item as usize) {
+            item.versions.push(row);
+        }
+        self.versions.push(version);
+    }
+
+    fn item_row(&mut self, id: ItemId, owner: UserId) -> Row {
+        if let Some(row) = self.item_of.get(&id) {
+            return *row;
+        }
+        let row = self.items.len() as Row;
+        self.items.push(Item { id, versions: Vec::with_capacity(1), pins: Vec::new() });
+        self.item_of.insert(id, row);
+        self.owned.entry(owner).or_default().push(row);
+        row
+    }
+
+    fn namespace_row(&mut self, name: &str) -> u32 {
+        if let Some(row) = self.namespaces.iter().position(|known| known == name) {
+            return row as u32;
+        }
+        self.namespaces.push(name.to_owned());
+        (self.namespaces.len() - 1) as u32
+    }
+
+    fn class_row(&mut self, class: Class) -> u32 {
+        if let Some(row) = self.class_of.get(&class) {
+            return *row;
+        }
+        let row = self.classes.len() as u32;
+        self.classes.push(class.clone());
+        self.class_of.insert(class, row);
+        row
+    }
+
+    fn end(&mut self, version: VersionId, lsn: Lsn, status: Status) {
+        let row = self.version_of.get(&version).copied();
+        if let Some(version) = row.and_then(|row| self.versions.get_mut(row as usize)) {
+            match version.ended {
+                // A superseded version that is retracted later stays in history as retracted.
+                None => version.ended = Some((lsn, status)),
+                Some((at, Status::Superseded)) if status != Status::Superseded => version.ended = Some((at, status)),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn pin(&mut self, item: ItemId, lsn: Lsn, pinned: bool) {
+        let row = self.item_of.get(&item).copied();
+        if let Some(item) = row.and_then(|row| self.items.get_mut(row as usize))
+            && item.is_pinned_at(lsn) != pinned
+        {
+            item.pins.push(lsn);
+        }
+    }
+
+    /// Forgets tokens and request ids older than they are kept. Rows are in order of time, so this is a pointer moving.
+    fn lapse(&mut self, now: Timestamp) {
+        while let Some(version) = self.versions.get(self.lapsed as usize)
+            && version.time.plus(TOKEN_KEPT) <= now
+        {
+            if self.token_of.get(&version.token) == Some(&self.lapsed) {
+                self.token_of.remove(&version.token);
+            }
+            if let Some(request) = &version.request
+                && self.request_of.get(request) == Some(&self.lapsed)
+            {
+                self.request_of.remove(request);
+            }
+            self.lapsed += 1;
+        }
+    }
+
+    pub(super) fn index(&mut self) {
+        self.item_of = self.items.iter().enumerate().map(|(row, item)| (item.id, row as Row)).collect();
+        self.version_of = self.versions.iter().enumerate().map(|(row, version)| (version.id, row as Row)).collect();
+        self.class_of = self.classes.iter().cloned().zip(0..).collect();
+        self.owned.clear();
+        for (row, item) in self.items.iter().enumerate() {
+            let first = item.versions.first().and_then(|first| self.versions.get(*first as usize));
+            if let Some(first) = first {
+                self.owned.entry(first.owner).or_default().push(row as Row);
+            }
+        }
+        for (row, version) in self.versions.iter().enumerate() {
+            *self.layer_versions.entry((version.namespace, version.layer)).or_default() += 1;
+            if row >= self.lapsed as usize {
+                self.token_of.insert(version.token, row as Row);
+                if let Some(request) = version.request {
+                    self.request_of.insert(request, row as Row);
+                }
+            }
+        }
+    }
+}

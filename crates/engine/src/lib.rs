@@ -1,1 +1,538 @@
-//! skeleton
+//! The service layer: one file per operation. Each gathers facts, asks `core`, and commits to `store`.
+//!
+//! Invariant: knows no protocol. Owns the clock and entropy ports. No operation exists without a `Call`, and a `Call` holds
+//! a `Caller` that only a credential can make.
+
+mod change;
+mod fold;
+mod identity;
+pub mod offline;
+pub mod ports;
+mod proof;
+mod read;
+pub mod reply;
+mod search;
+mod sequencer;
+mod snapshot;
+mod tenant;
+mod trail;
+mod verify;
+mod working;
+mod write;
+
+use change::Change;
+use parking_lot::RwLock;
+use reply::{
+    AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, HeadReply, InclusionReply, ItemReply, KeyReply, ListQuery,
+    NewKey, NewTenant, Page, ResourceReply, RevokedKey, SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply,
+    WhoAmI, Written,
+};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tabellion_core::access::{Caller, authenticate};
+use tabellion_core::error::{Code, Refusal};
+use tabellion_core::gate::WriteDraft;
+use tabellion_core::id::TenantId;
+use tabellion_core::log::LogName;
+use tabellion_core::provenance::Provenance;
+use tabellion_core::seal::Secret;
+use tabellion_store::{DataDir, DirLock, write_private};
+use tenant::{Tenant, TenantOptions};
+
+/// One request: who, and its number in logs and trail.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Who acts.
+    pub caller: Caller,
+    /// The request's number, made by the transport.
+    pub request_id: Option<String>,
+}
+
+/// When the trail's rows of reads are durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AuditReads {
+    /// Within a second.
+    #[default]
+    Async,
+    /// Before the reply.
+    Sync,
+}
+
+/// Bounds of what the engine takes on.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineLimits {
+    /// Writes waiting for the log, a tenant.
+    pub queue_max: usize,
+    /// Entries in one commit.
+    pub batch_max: usize,
+    /// Results of a search.
+    pub k_max: u64,
+    /// Rows of a page.
+    pub page_max: u64,
+    /// Working items, a user.
+    pub working_max: usize,
+    /// How long `min_token` waits, in milliseconds.
+    pub min_token_wait_ms: u64,
+}
+
+impl Default for EngineLimits {
+    fn default() -> Self {
+        Self { queue_max: 4096, batch_max: 256, k_max: 100, page_max: 500, working_max: 10_000, min_token_wait_ms: 2_000 }
+    }
+}
+
+/// What an engine is opened with.
+pub struct Options {
+    /// The data directory; none keeps everything in memory.
+    pub data: Option<PathBuf>,
+    /// The master key; none takes it from the data directory, where the first start puts it.
+    pub master_key: Option<Secret>,
+    /// The admin key of the first start; none makes one.
+    pub admin_key: Option<String>,
+    /// The time.
+    pub clock: Arc<dyn ports::Clock>,
+    /// Chance.
+    pub entropy: Arc<dyn ports::Entropy>,
+    /// Bounds.
+    pub limits: EngineLimits,
+    /// When rows of reads are durable.
+    pub audit_reads: AuditReads,
+}
+
+/// What the first start made; the key is shown this once.
+#[derive(Debug, Clone)]
+pub struct FirstStart {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The admin's key.
+    pub admin_key: String,
+}
+
+/// Why an engine could not be opened, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct OpenError(pub String);
+
+/// The one service layer behind every transport. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    tenants: RwLock<BTreeMap<TenantId, Arc<Tenant>>>,
+    options: Options,
+    dir: Option<DataDir>,
+    master: Secret,
+    pepper: Secret,
+    open: AtomicBool,
+    lock: parking_lot::Mutex<Option<DirLock>>,
+}
+
+impl Engine {
+    /// Opens a data directory, making it on first start. Blocking.
+    ///
+    /// # Errors
+    /// When the directory is in use, cannot be read, or the master key is another one.
+    pub fn open(options: Options) -> Result<(Engine, Option<FirstStart>), OpenError> {
+        let dir = options.data.as_deref().map(DataDir::at);
+        let (master, lock) = match &dir {
+            None => (options.master_key.clone().unwrap_or_else(|| Secret::from_bytes(options.entropy.bytes())), None),
+            Some(dir) => {
+                let failed = |error: std::io::Error| OpenError(format!("{}: {error}", dir.path().display()));
+                dir.create().map_err(failed)?;
+                let lock = dir.lock().map_err(|error| OpenError(error.to_string()))?;
+                (first_master_key(dir, &options)?, Some(lock))
+            }
+        };
+        let inner = Inner {
+            tenants: RwLock::new(BTreeMap::new()),
+            pepper: master.derive("tabellion/v1/api-key"),
+            master,
+            dir,
+            options,
+            open: AtomicBool::new(true),
+            lock: parking_lot::Mutex::new(lock),
+        };
+        let engine = Engine { inner: Arc::new(inner) };
+        let first = engine.open_tenants()?;
+        Ok((engine, first))
+    }
+
+    fn open_tenants(&self) -> Result<Option<FirstStart>, OpenError> {
+        let known = match &self.inner.dir {
+            None => Vec::new(),
+            Some(dir) => dir.tenants().map_err(|error| OpenError(error.to_string()))?,
+        };
+        let mut operator = None;
+        for id in known {
+            let tenant = self.open_tenant(id)?;
+            let views = tenant.shared.views.read();
+            // A kill before the first commit of a tenant leaves an empty log: nobody was told of it.
+            if views.identity.tenant().is_none() {
+                continue;
+            }
+            if views.identity.is_operator() {
+                operator = Some(Arc::clone(&tenant));
+            }
+            drop(views);
+            self.inner.tenants.write().insert(id, tenant);
+        }
+        match operator {
+            None => self.first_start().map(Some),
+            Some(operator) => self.admin_key_of_environment(&operator).map(|()| None),
+        }
+    }
+
+    fn open_tenant(&self, id: TenantId) -> Result<Arc<Tenant>, OpenError> {
+        let options = &self.inner.options;
+        let options = TenantOptions {
+            dir: self.inner.dir.as_ref(),
+            master: &self.inner.master,
+            clock: Arc::clone(&options.clock),
+            entropy: Arc::clone(&options.entropy),
+            limits: options.limits,
+            audit_reads: options.audit_reads,
+        };
+        Tenant::open(id, &options).map(Arc::new)
+    }
+
+    fn first_start(&self) -> Result<FirstStart, OpenError> {
+        let given = self.inner.options.admin_key.clone();
+        let (tenant, admin_key) = self.found_tenant("default", true, given)?;
+        Ok(FirstStart { tenant, admin_key })
+    }
+
+    /// Makes a tenant with its first entries, and tells the admin's key.
+    fn found_tenant(&self, name: &str, operator: bool, given: Option<String>) -> Result<(TenantId, String), OpenError> {
+        let id = TenantId::from_bytes(self.inner.options.entropy.bytes());
+        let tenant = self.open_tenant(id)?;
+        let admin_key = given.unwrap_or_else(|| identity::new_secret(&tenant));
+        let fingerprint = identity::fingerprint(&self.inner.pepper, &admin_key);
+        let drafts = identity::genesis(&tenant, name, operator, fingerprint).map_err(|refusal| OpenError(refusal.message))?;
+        tenant.found(drafts, "create_tenant")?;
+        self.inner.tenants.write().insert(id, tenant);
+        Ok((id, admin_key))
+    }
+
+    /// Whoever starts the server may name an admin key; one that is not known yet is added. So a lost key is no dead end.
+    fn admin_key_of_environment(&self, tenant: &Tenant) -> Result<(), OpenError> {
+        let Some(given) = &self.inner.options.admin_key else { return Ok(()) };
+        let fingerprint = identity::fingerprint(&self.inner.pepper, given);
+        let admin = {
+            let views = tenant.shared.views.read();
+            if views.identity.live_key(&fingerprint, tenant.now()).is_some() {
+                return Ok(());
+            }
+            views.identity.find_user(identity::ADMIN).map(|user| user.id)
+        };
+        let admin = admin.ok_or_else(|| OpenError("the first tenant has no admin".into()))?;
+        let event = identity::admin_key(tenant, admin, fingerprint);
+        let draft = tenant.draft(tabellion_core::log::Actor::SERVER, event, None).map_err(|refusal| OpenError(refusal.message))?;
+        tenant.found(vec![draft], "create_key")
+    }
+
+    /// Stops taking writes, commits what waits, writes checkpoint and witness. Blocking.
+    pub fn close(&self) {
+        self.inner.open.store(false, Ordering::Release);
+        let tenants: Vec<Arc<Tenant>> = self.inner.tenants.read().values().cloned().collect();
+        tenants.iter().for_each(|tenant| tenant.close());
+        self.inner.lock.lock().take();
+    }
+
+    /// Whether writes are being taken.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.inner.open.load(Ordering::Acquire) && self.inner.tenants.read().values().all(|tenant| tenant.sequencer.is_well())
+    }
+
+    /// The caller of this API key.
+    ///
+    /// # Errors
+    /// When no live key has this secret, or it names no pair.
+    pub fn authenticate(&self, secret: &str) -> Result<Caller, Refusal> {
+        let fingerprint = identity::fingerprint(&self.inner.pepper, secret);
+        let now = self.inner.options.clock.now();
+        let mut answer = None;
+        for tenant in self.inner.tenants.read().values() {
+            match authenticate(&tenant.shared.views.read().identity, &fingerprint, now) {
+                Ok(caller) => return Ok(caller),
+                Err(refusal) if answer.is_none() || refusal.code != Code::Unauthenticated => answer = Some(refusal),
+                Err(_) => {}
+            }
+        }
+        Err(answer.unwrap_or_else(|| Refusal::new(Code::Overloaded, "the server is starting")))
+    }
+
+    fn tenant(&self, call: &Call) -> Result<Arc<Tenant>, Refusal> {
+        self.inner.tenants.read().get(&call.caller.tenant()).cloned().ok_or_else(Refusal::not_found)
+    }
+
+    /// Writes an item, or the next version of one.
+    ///
+    /// # Errors
+    /// The refusal, with gate, code, paths and what would pass; nothing was written then.
+    pub async fn write(&self, call: &Call, draft: WriteDraft) -> Result<Written, Refusal> {
+        write::write(&*self.tenant(call)?, call, draft).await
+    }
+
+    /// Reads an item, now or as of a time or token.
+    ///
+    /// # Errors
+    /// When it is missing or hidden.
+    pub async fn get(&self, call: &Call, id: &str, as_of: Option<&str>) -> Result<ItemReply, Refusal> {
+        read::get(&*self.tenant(call)?, call, id, as_of).await
+    }
+
+    /// Lists items, oldest first.
+    ///
+    /// # Errors
+    /// When the query breaks a rule.
+    pub async fn list(&self, call: &Call, query: ListQuery) -> Result<Page<ItemReply>, Refusal> {
+        read::list(&*self.tenant(call)?, call, query).await
+    }
+
+    /// Lists the versions of an item, oldest first.
+    ///
+    /// # Errors
+    /// When it is missing or hidden.
+    pub async fn versions(&self, call: &Call, id: &str) -> Result<Vec<VersionReply>, Refusal> {
+        read::versions(&*self.tenant(call)?, call, id).await
+    }
+
+    /// Reads the provenance record of a version, the head's by default.
+    ///
+    /// # Errors
+    /// When it is missing or hidden.
+    pub async fn provenance(&self, call: &Call, id: &str, version: Option<&str>) -> Result<Provenance, Refusal> {
+        read::provenance(&*self.tenant(call)?, call, id, version).await
+    }
+
+    /// Retracts an item's head.
+    ///
+    /// # Errors
+    /// When it is missing or hidden.
+    pub async fn retract(&self, call: &Call, id: &str, reason: Option<String>) -> Result<Changed, Refusal> {
+        change::change(&*self.tenant(call)?, call, id, Change::Retract, reason).await
+    }
+
+    /// Retracts an item's head and brings back what it replaced.
+    ///
+    /// # Errors
+    /// When it is missing or hidden, or the version named is not the head.
+    pub async fn rollback(&self, call: &Call, id: &str, version: Option<&str>, reason: Option<String>) -> Result<Changed, Refusal> {
+        let change = Change::Rollback(version.map(ToOwned::to_owned));
+        change::change(&*self.tenant(call)?, call, id, change, reason).await
+    }
+
+    /// Keeps an item from garbage collection.
+    ///
+    /// # Errors
+    /// When it is missing or hidden.
+    pub async fn pin(&self, call: &Call, id: &str, reason: Option<String>) -> Result<Changed, Refusal> {
+        change::change(&*self.tenant(call)?, call, id, Change::Pin, reason).await
+    }
+
+    /// No longer does.
+    ///
+    /// # Errors
+    /// When it is missing or hidden.
+    pub async fn unpin(&self, call: &Call, id: &str, reason: Option<String>) -> Result<Changed, Refusal> {
+        change::change(&*self.tenant(call)?, call, id, Change::Unpin, reason).await
+    }
+
+    /// Finds items.
+    ///
+    /// # Errors
+    /// When the query breaks a rule.
+    pub async fn search(&self, call: &Call, query: SearchQuery) -> Result<SearchReply, Refusal> {
+        search::search(&*self.tenant(call)?, call, query).await
+    }
+
+    /// Makes a tenant and its admin's key. Operators only.
+    ///
+    /// # Errors
+    /// For everyone else, and for a name that is taken.
+    pub async fn create_tenant(&self, call: &Call, name: &str) -> Result<NewTenant, Refusal> {
+        let own = self.tenant(call)?;
+        let plan = || {
+            if !call.caller.is_operator() {
+                return Err(Refusal::new(Code::Forbidden, "only an admin of the first tenant makes tenants"));
+            }
+            let name = identity::checked(name)?;
+            let taken = self.inner.tenants.read().values().any(|tenant| tenant.shared.views.read().identity.tenant_name() == name);
+            if taken { Err(Refusal::new(Code::NameTaken, "another tenant has this name")) } else { Ok(name) }
+        };
+        let name = match plan() {
+            Ok(name) => name,
+            Err(refusal) => return Err(own.refused(call, "create_tenant", Vec::new(), refusal).await),
+        };
+        let engine = self.clone();
+        let founded = {
+            let name = name.clone();
+            tokio::task::spawn_blocking(move || engine.found_tenant(&name, false, None)).await
+        };
+        match founded {
+            Ok(Ok((id, admin_key))) => {
+                own.sequencer.trail_now(own.row(call, "create_tenant", "ok", vec![id.to_string()])).await?;
+                Ok(NewTenant { id, name, admin_key })
+            }
+            other => {
+                tracing::error!(?other, "a tenant could not be made");
+                Err(Refusal::new(Code::StorageFailed, "the tenant could not be made"))
+            }
+        }
+    }
+
+    /// Makes a user. Admins only.
+    ///
+    /// # Errors
+    /// For everyone else, and for a name that is taken or breaks the rule.
+    pub async fn create_user(&self, call: &Call, name: &str, role: Option<&str>) -> Result<UserReply, Refusal> {
+        identity::create_user(&*self.tenant(call)?, call, name, role).await
+    }
+
+    /// Makes an agent. Admins only.
+    ///
+    /// # Errors
+    /// As for users.
+    pub async fn create_agent(&self, call: &Call, name: &str, specialisation: Option<String>, trust_declared: bool) -> Result<AgentReply, Refusal> {
+        identity::create_agent(&*self.tenant(call)?, call, name, specialisation, trust_declared).await
+    }
+
+    /// Makes a resource. Admins only.
+    ///
+    /// # Errors
+    /// As for users.
+    pub async fn create_resource(&self, call: &Call, name: &str, kind: Option<String>, description: Option<String>) -> Result<ResourceReply, Refusal> {
+        identity::create_resource(&*self.tenant(call)?, call, name, kind, description).await
+    }
+
+    /// Makes a key for a user, an agent or a pair. Admins only.
+    ///
+    /// # Errors
+    /// For everyone else, and for names that are not known.
+    pub async fn create_key(&self, call: &Call, user: Option<&str>, agent: Option<&str>, expires_at: Option<&str>) -> Result<NewKey, Refusal> {
+        identity::create_key(&*self.tenant(call)?, call, &self.inner.pepper, user, agent, expires_at).await
+    }
+
+    /// Ends a key. Admins only.
+    ///
+    /// # Errors
+    /// For everyone else, and for a key that is not known.
+    pub async fn revoke_key(&self, call: &Call, id: &str) -> Result<RevokedKey, Refusal> {
+        identity::revoke_key(&*self.tenant(call)?, call, id).await
+    }
+
+    /// Lists users. Admins only.
+    ///
+    /// # Errors
+    /// For everyone else.
+    pub async fn users(&self, call: &Call) -> Result<Vec<UserReply>, Refusal> {
+        let rows = |views: &tabellion_core::view::Views| views.identity.users().iter().map(identity::user_reply).collect();
+        identity::listing(&*self.tenant(call)?, call, "users", rows).await
+    }
+
+    /// Lists agents. Admins only.
+    ///
+    /// # Errors
+    /// For everyone else.
+    pub async fn agents(&self, call: &Call) -> Result<Vec<AgentReply>, Refusal> {
+        let rows = |views: &tabellion_core::view::Views| views.identity.agents().iter().map(identity::agent_reply).collect();
+        identity::listing(&*self.tenant(call)?, call, "agents", rows).await
+    }
+
+    /// Lists resources. Admins only.
+    ///
+    /// # Errors
+    /// For everyone else.
+    pub async fn resources(&self, call: &Call) -> Result<Vec<ResourceReply>, Refusal> {
+        let rows = |views: &tabellion_core::view::Views| views.identity.resources().iter().map(identity::resource_reply).collect();
+        identity::listing(&*self.tenant(call)?, call, "resources", rows).await
+    }
+
+    /// Lists keys, without secrets. Admins only.
+    ///
+    /// # Errors
+    /// For everyone else.
+    pub async fn keys(&self, call: &Call) -> Result<Vec<KeyReply>, Refusal> {
+        let rows = |views: &tabellion_core::view::Views| views.identity.keys().iter().map(identity::key_reply).collect();
+        identity::listing(&*self.tenant(call)?, call, "keys", rows).await
+    }
+
+    /// Tells who the caller is.
+    ///
+    /// # Errors
+    /// When the trail cannot be written.
+    pub async fn whoami(&self, call: &Call) -> Result<WhoAmI, Refusal> {
+        identity::whoami(&*self.tenant(call)?, call).await
+    }
+
+    /// Reads the trail, newest first: one's own rows, or all of them for auditors.
+    ///
+    /// # Errors
+    /// When the query breaks a rule.
+    pub async fn audit(&self, call: &Call, query: AuditQuery) -> Result<Page<AuditRow>, Refusal> {
+        trail::audit(&*self.tenant(call)?, call, query).await
+    }
+
+    /// Verifies the tenant's logs. Auditors only.
+    ///
+    /// # Errors
+    /// For everyone else.
+    pub async fn verify(&self, call: &Call) -> Result<VerifyReport, Refusal> {
+        let tenant = self.tenant(call)?;
+        if let Err(refusal) = call.caller.must_audit() {
+            return Err(tenant.refused(call, "verify", Vec::new(), refusal).await);
+        }
+        let checked = Arc::clone(&tenant);
+        let report = tokio::task::spawn_blocking(move || {
+            let shared = &checked.shared;
+            let witness = None;
+            let against = verify::Against { tenant: shared.tenant, store: &*shared.store, keys: Some(&*shared.keys), witness, pinned: None };
+            verify::verify(&against, &mut |_, _| {})
+        })
+        .await;
+        let result = report.map_err(|_| Refusal::new(Code::Internal, "the verification stopped"));
+        let outcome = if result.as_ref().is_ok_and(VerifyReport::is_ok) { "ok" } else { "faults" };
+        tenant.trail_read(tenant.row(call, "verify", outcome, Vec::new())).await?;
+        result
+    }
+
+    /// Tells the newest signed head. Auditors only.
+    ///
+    /// # Errors
+    /// For everyone else.
+    pub async fn head(&self, call: &Call, log: LogName) -> Result<HeadReply, Refusal> {
+        proof::head(&*self.tenant(call)?, call, log).await
+    }
+
+    /// Proves that an entry is in the log. Auditors only.
+    ///
+    /// # Errors
+    /// For everyone else, and for a position that is not there.
+    pub async fn inclusion(&self, call: &Call, log: LogName, lsn: u64, size: Option<u64>) -> Result<InclusionReply, Refusal> {
+        proof::inclusion(&*self.tenant(call)?, call, log, lsn, size).await
+    }
+
+    /// Proves that one log is the beginning of another. Auditors only.
+    ///
+    /// # Errors
+    /// For everyone else, and for sizes that are not there.
+    pub async fn consistency(&self, call: &Call, log: LogName, from: u64, to: Option<u64>) -> Result<ConsistencyReply, Refusal> {
+        proof::consistency(&*self.tenant(call)?, call, log, from, to).await
+    }
+}
+
+/// The master key: given, in the directory, or made now.
+fn first_master_key(dir: &DataDir, options: &Options) -> Result<Secret, OpenError> {
+    let path = dir.master_key();
+    if options.master_key.is_none() && !path.exists() {
+        let master = Secret::from_bytes(options.entropy.bytes());
+        write_private(&path, offline::master_text(&master).as_bytes())
+            .map_err(|error| OpenError(format!("{}: {error}", path.display())))?;
+    }
+    offline::master_key(dir, options.master_key.clone())
+}

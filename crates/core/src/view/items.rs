@@ -287,7 +287,11 @@ impl ItemsView {
     pub fn replayed(&self, token: &Hash, now: Timestamp) -> Option<&Version> {
         let version = self.version(*self.token_of.get(token)?)?;
         let kept = now < version.time.plus(TOKEN_KEPT);
-        let valid = !matches!(version.ended, Some((_, Status::Retracted | Status::Expired)));
+        // Putting back an older content is a new update, not the replay of the update that first brought it.
+        let valid = match version.ended {
+            None => true,
+            Some((_, status)) => status == Status::Superseded && version.operation == Operation::Insert,
+        };
         let lives = version.expires_at.is_none_or(|end| now < end);
         (kept && valid && lives).then_some(version)
     }

@@ -1,0 +1,281 @@
+//! Principals and keys: who exists, and what proves it.
+
+use crate::reply::{AgentReply, KeyReply, NewKey, ResourceReply, RevokedKey, UserReply, WhoAmI};
+use crate::sequencer::{Objection, Proposal, Touch};
+use crate::tenant::Tenant;
+use crate::Call;
+use tabellion_core::access::Role;
+use tabellion_core::canonical::Hash;
+use tabellion_core::error::{Code, Fault, Refusal};
+use tabellion_core::id::{AgentId, KeyId, ResourceId, UserId};
+use tabellion_core::log::{Actor, Event, IssuedKey, Lsn, Payload, Principal};
+use tabellion_core::seal::Secret;
+use tabellion_core::time::Timestamp;
+use tabellion_core::view::{Agent, Key, Resource, User, Views};
+
+/// The built-in agent of keys that name none.
+pub(crate) const DIRECT: &str = "direct";
+/// The first user of a tenant.
+pub(crate) const ADMIN: &str = "admin";
+
+const NAME_MAX: usize = 64;
+const DESCRIPTION_CHARS_MAX: usize = 1_024;
+
+/// A fresh API key: 256 random bits behind a prefix that scanners know.
+pub(crate) fn new_secret(tenant: &Tenant) -> String {
+    format!("tab_{}", data_of(&tenant.entropy.bytes()))
+}
+
+fn data_of(bytes: &Hash) -> String {
+    tabellion_core::canonical::hex(bytes)
+}
+
+/// What is kept of a key: nothing that a thief of the log could use or test guesses on without the master key.
+pub(crate) fn fingerprint(pepper: &Secret, secret: &str) -> Hash {
+    tabellion_core::canonical::framed_hmac(pepper.as_bytes(), &[b"api-key", secret.as_bytes()])
+}
+
+/// The drafts of a tenant's first entries.
+pub(crate) fn genesis(tenant: &Tenant, name: &str, operator: bool, admin_fingerprint: Hash) -> Result<Vec<crate::sequencer::Draft>, Refusal> {
+    let words = |name: &str| Payload::Principal(Principal { name: name.to_owned(), kind: None, description: None });
+    let user = UserId::from_bytes(tenant.entropy.bytes());
+    let created = Event::TenantCreated { tenant: tenant.shared.tenant, public_key: tenant.public_key.to_bytes(), operator };
+    let agent = Event::AgentCreated { agent: AgentId::from_bytes(tenant.entropy.bytes()), trust_declared: true };
+    Ok(vec![
+        tenant.draft(Actor::SERVER, created, Some(&words(name)))?,
+        tenant.draft(Actor::SERVER, Event::UserCreated { user, role: Role::Admin }, Some(&words(ADMIN)))?,
+        tenant.draft(Actor::SERVER, agent, Some(&words(DIRECT)))?,
+        tenant.draft(Actor::SERVER, admin_key(tenant, user, admin_fingerprint), None)?,
+    ])
+}
+
+/// A key of the tenant's first admin.
+pub(crate) fn admin_key(tenant: &Tenant, user: UserId, fingerprint: Hash) -> Event {
+    let key = KeyId::from_bytes(tenant.entropy.bytes());
+    Event::KeyIssued(IssuedKey { key, fingerprint, user: Some(user), agent: None, expires_at: None })
+}
+
+pub(crate) async fn create_user(tenant: &Tenant, call: &Call, name: &str, role: Option<&str>) -> Result<UserReply, Refusal> {
+    let plan = || {
+        call.caller.must_administer()?;
+        let role = match role {
+            None => Role::Member,
+            Some(word) => Role::from_word(word).ok_or_else(|| invalid("/role", format!("one of {}", Role::words())))?,
+        };
+        let user = UserId::from_bytes(tenant.entropy.bytes());
+        let words = Principal { name: checked(name)?, kind: None, description: None };
+        Ok((Event::UserCreated { user, role }, words, user.to_string()))
+    };
+    let id = create(tenant, call, "create_user", "user", plan(), |views, name| views.identity.find_user(name).is_some()).await?;
+    let views = tenant.shared.views.read();
+    views.identity.find_user(&id).map(user_reply).ok_or_else(Refusal::not_found)
+}
+
+pub(crate) async fn create_agent(tenant: &Tenant, call: &Call, name: &str, specialisation: Option<String>, trust_declared: bool) -> Result<AgentReply, Refusal> {
+    let plan = || {
+        call.caller.must_administer()?;
+        let agent = AgentId::from_bytes(tenant.entropy.bytes());
+        let kind = described("/specialisation", specialisation)?;
+        let words = Principal { name: checked(name)?, kind, description: None };
+        Ok((Event::AgentCreated { agent, trust_declared }, words, agent.to_string()))
+    };
+    let id = create(tenant, call, "create_agent", "agent", plan(), |views, name| views.identity.find_agent(name).is_some()).await?;
+    let views = tenant.shared.views.read();
+    views.identity.find_agent(&id).map(agent_reply).ok_or_else(Refusal::not_found)
+}
+
+pub(crate) async fn create_resource(tenant: &Tenant, call: &Call, name: &str, kind: Option<String>, description: Option<String>) -> Result<ResourceReply, Refusal> {
+    let plan = || {
+        call.caller.must_administer()?;
+        let resource = ResourceId::from_bytes(tenant.entropy.bytes());
+        let (kind, description) = (described("/kind", kind)?, described("/description", description)?);
+        let words = Principal { name: checked(name)?, kind, description };
+        Ok((Event::ResourceCreated { resource }, words, resource.to_string()))
+    };
+    let taken = |views: &Views, name: &str| views.identity.find_resource(name).is_some();
+    let id = create(tenant, call, "create_resource", "resource", plan(), taken).await?;
+    let views = tenant.shared.views.read();
+    views.identity.find_resource(&id).map(resource_reply).ok_or_else(Refusal::not_found)
+}
+
+/// Makes a principal whose name must be free, and tells its id.
+async fn create(
+    tenant: &Tenant,
+    call: &Call,
+    action: &str,
+    kind: &'static str,
+    plan: Result<(Event, Principal, String), Refusal>,
+    taken: fn(&Views, &str) -> bool,
+) -> Result<String, Refusal> {
+    let (event, words, id) = match plan {
+        Ok(plan) => plan,
+        Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
+    };
+    let name = words.name.clone();
+    let draft = tenant.draft(call.caller.actor(), event, Some(&Payload::Principal(words)))?;
+    let touches = vec![Touch::Name(kind, name.clone())];
+    let check = move |views: &Views, _: Timestamp| {
+        if taken(views, &name) {
+            let fault = Fault::new("/name", Code::NameTaken, format!("a name that no {kind} has"));
+            return Err(Refusal::new(Code::NameTaken, format!("another {kind} has this name")).with(vec![fault]).into());
+        }
+        Ok(())
+    };
+    let trail = tenant.row(call, action, "ok", vec![id.clone()]);
+    commit(tenant, Proposal { drafts: vec![draft], touches, check: Box::new(check), trail }).await?;
+    Ok(id)
+}
+
+async fn commit(tenant: &Tenant, proposal: Proposal) -> Result<Lsn, Refusal> {
+    match tenant.sequencer.propose(proposal).await {
+        Ok(committed) => Ok(committed.lsn),
+        Err(Objection::Refused(refusal)) => Err(refusal),
+        Err(Objection::Replayed(_) | Objection::Stale) => Err(Refusal::new(Code::VersionConflict, "changed meanwhile; try again")),
+    }
+}
+
+pub(crate) async fn create_key(
+    tenant: &Tenant,
+    call: &Call,
+    pepper: &Secret,
+    user: Option<&str>,
+    agent: Option<&str>,
+    expires_at: Option<&str>,
+) -> Result<NewKey, Refusal> {
+    let action = "create_key";
+    let plan = plan_key(tenant, call, user, agent, expires_at);
+    let (user, agent, expires_at) = match plan {
+        Ok(plan) => plan,
+        Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
+    };
+    let secret = new_secret(tenant);
+    let issued = IssuedKey { key: KeyId::from_bytes(tenant.entropy.bytes()), fingerprint: fingerprint(pepper, &secret), user, agent, expires_at };
+    let id = issued.key;
+    let touches = vec![Touch::Key(issued.fingerprint)];
+    let draft = tenant.draft(call.caller.actor(), Event::KeyIssued(issued), None)?;
+    let trail = tenant.row(call, action, "ok", vec![id.to_string()]);
+    commit(tenant, Proposal { drafts: vec![draft], touches, check: Box::new(|_, _| Ok(())), trail }).await?;
+    let views = tenant.shared.views.read();
+    let key = views.identity.key(id).map(key_reply).ok_or_else(Refusal::not_found)?;
+    Ok(NewKey { key, secret })
+}
+
+type KeyPlan = (Option<UserId>, Option<AgentId>, Option<Timestamp>);
+
+fn plan_key(tenant: &Tenant, call: &Call, user: Option<&str>, agent: Option<&str>, expires_at: Option<&str>) -> Result<KeyPlan, Refusal> {
+    call.caller.must_administer()?;
+    let views = tenant.shared.views.read();
+    let unknown = |path: &str, what: &str| invalid(path, format!("the name or id of {what} of this tenant"));
+    let user = user.map(|name| views.identity.find_user(name).map(|user| user.id).ok_or_else(|| unknown("/user", "a user")));
+    let agent = agent.map(|name| views.identity.find_agent(name).map(|agent| agent.id).ok_or_else(|| unknown("/agent", "an agent")));
+    let (user, agent) = (user.transpose()?, agent.transpose()?);
+    if user.is_none() && agent.is_none() {
+        return Err(invalid("/user", "a user, an agent or both".to_owned()));
+    }
+    let expires_at = expires_at
+        .map(|text| text.parse::<Timestamp>().map_err(|error| invalid("/expires_at", error.to_string())))
+        .transpose()?;
+    if expires_at.is_some_and(|end| end <= tenant.now()) {
+        return Err(invalid("/expires_at", "a time in the future".to_owned()));
+    }
+    Ok((user, agent, expires_at))
+}
+
+pub(crate) async fn revoke_key(tenant: &Tenant, call: &Call, id: &str) -> Result<RevokedKey, Refusal> {
+    let action = "revoke_key";
+    let plan = || {
+        call.caller.must_administer()?;
+        let key: KeyId = id.parse().map_err(|_| no_key())?;
+        tenant.shared.views.read().identity.key(key).map(|row| row.issued.clone()).ok_or_else(no_key)
+    };
+    let issued = match plan() {
+        Ok(issued) => issued,
+        Err(refusal) => return Err(tenant.refused(call, action, vec![crate::read::short(id)], refusal).await),
+    };
+    let draft = tenant.draft(call.caller.actor(), Event::KeyRevoked { key: issued.key }, None)?;
+    let trail = tenant.row(call, action, "ok", vec![issued.key.to_string()]);
+    let touches = vec![Touch::Key(issued.fingerprint)];
+    let lsn = commit(tenant, Proposal { drafts: vec![draft], touches, check: Box::new(|_, _| Ok(())), trail }).await?;
+    Ok(RevokedKey { id: issued.key, token: tenant.token(&call.caller, lsn) })
+}
+
+fn no_key() -> Refusal {
+    Refusal::new(Code::NotFound, "no such key")
+}
+
+/// One list that admins may read.
+pub(crate) async fn listing<T>(tenant: &Tenant, call: &Call, action: &str, rows: impl FnOnce(&Views) -> Vec<T>) -> Result<Vec<T>, Refusal> {
+    let result = call.caller.must_administer().map(|()| rows(&tenant.shared.views.read()));
+    tenant.read_done(call, action, Vec::new(), result).await
+}
+
+pub(crate) async fn whoami(tenant: &Tenant, call: &Call) -> Result<WhoAmI, Refusal> {
+    let caller = &call.caller;
+    let result = {
+        let views = tenant.shared.views.read();
+        let user = views.identity.user(caller.user()).map(|user| user.name.clone()).unwrap_or_default();
+        let agent = views.identity.agent(caller.agent()).map(|agent| agent.words.name.clone()).unwrap_or_default();
+        Ok(WhoAmI { tenant: caller.tenant(), user: (caller.user(), user), agent: (caller.agent(), agent), role: caller.role() })
+    };
+    tenant.read_done(call, "whoami", Vec::new(), result).await
+}
+
+pub(crate) fn user_reply(user: &User) -> UserReply {
+    UserReply { id: user.id, name: user.name.clone(), role: user.role, created_at: user.created_at }
+}
+
+pub(crate) fn agent_reply(agent: &Agent) -> AgentReply {
+    AgentReply {
+        id: agent.id,
+        name: agent.words.name.clone(),
+        specialisation: agent.words.kind.clone(),
+        trust_declared: agent.trust_declared,
+        created_at: agent.created_at,
+    }
+}
+
+pub(crate) fn resource_reply(resource: &Resource) -> ResourceReply {
+    ResourceReply {
+        id: resource.id,
+        name: resource.words.name.clone(),
+        kind: resource.words.kind.clone(),
+        description: resource.words.description.clone(),
+        created_at: resource.created_at,
+    }
+}
+
+pub(crate) fn key_reply(key: &Key) -> KeyReply {
+    KeyReply {
+        id: key.issued.key,
+        user: key.issued.user,
+        agent: key.issued.agent,
+        created_at: key.created_at,
+        expires_at: key.issued.expires_at,
+        revoked_at: key.revoked_at,
+    }
+}
+
+fn invalid(path: &str, expected: String) -> Refusal {
+    let message = format!("`{}` breaks a rule: expected {expected}", path.trim_start_matches('/'));
+    Refusal::new(Code::SchemaInvalid, message).with(vec![Fault::new(path, Code::ConstraintViolation, expected)])
+}
+
+/// A name that can stand wherever an id can: short, without spaces, and not the form of an id.
+pub(crate) fn checked(name: &str) -> Result<String, Refusal> {
+    let first = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let rest = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._@-".contains(&byte));
+    let is_id = ["usr_", "agt_", "res_", "key_", "tnt_"].iter().any(|prefix| name.starts_with(prefix) && name.len() == 30);
+    if first && rest && !is_id && name.len() <= NAME_MAX {
+        return Ok(name.to_owned());
+    }
+    Err(invalid("/name", "1 to 64 of A-Z a-z 0-9 . _ @ -, beginning with a letter or digit".to_owned()))
+}
+
+fn described(path: &str, text: Option<String>) -> Result<Option<String>, Refusal> {
+    match text {
+        Some(text) if text.trim().is_empty() || text.chars().count() > DESCRIPTION_CHARS_MAX => {
+            Err(invalid(path, format!("1 to {DESCRIPTION_CHARS_MAX} characters, not blank")))
+        }
+        other => Ok(other),
+    }
+}

@@ -1,0 +1,166 @@
+//! What can be done to a data directory without a server: verify, rebuild, export, restore.
+
+pub use crate::fold::Progress;
+pub use crate::snapshot::{ExportReport, RestoreReport, keys_path};
+
+use crate::OpenError;
+use crate::fold::{self, Checkpoint};
+use crate::ports::SystemEntropy;
+use crate::reply::{LogFault, VerifyReport};
+use crate::snapshot::{self, Source};
+use crate::verify::{self, Against};
+use std::path::Path;
+use tabellion_core::canonical::{Hash, hex, unhex32};
+use tabellion_core::id::TenantId;
+use tabellion_core::seal::Secret;
+use tabellion_store::{DataDir, KeyStore, SqliteStore};
+
+/// What to verify beyond the log itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct VerifyOptions {
+    /// Whether the checkpointed views must equal those folded from the first entry.
+    pub views: bool,
+    /// A public key known from elsewhere.
+    pub public_key: Option<Hash>,
+}
+
+fn text(error: impl std::fmt::Display) -> OpenError {
+    OpenError(error.to_string())
+}
+
+/// The master key in the environment, if there is one.
+///
+/// # Errors
+/// When it is not 64 hex digits.
+pub fn master_key_from_env() -> Result<Option<Secret>, OpenError> {
+    match std::env::var("TABELLION_MASTER_KEY") {
+        Err(_) => Ok(None),
+        Ok(digits) => unhex32(digits.trim())
+            .map(|key| Some(Secret::from_bytes(key)))
+            .ok_or_else(|| OpenError("TABELLION_MASTER_KEY must be 64 hex digits".into())),
+    }
+}
+
+/// The master key given, or that of the directory.
+pub(crate) fn master_key(dir: &DataDir, given: Option<Secret>) -> Result<Secret, OpenError> {
+    if let Some(master) = given {
+        return Ok(master);
+    }
+    let path = dir.master_key();
+    let digits = std::fs::read_to_string(&path)
+        .map_err(|error| OpenError(format!("{}: {error}; give the master key in TABELLION_MASTER_KEY", path.display())))?;
+    unhex32(digits.trim()).map(Secret::from_bytes).ok_or_else(|| OpenError(format!("{}: not 64 hex digits", path.display())))
+}
+
+/// The tenants of a data directory.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn tenants(data: &Path) -> Result<Vec<TenantId>, OpenError> {
+    let tenants = DataDir::at(data).tenants().map_err(text)?;
+    if tenants.is_empty() {
+        return Err(OpenError(format!("{} holds no tenant; is it a data directory of Tabellion?", data.display())));
+    }
+    Ok(tenants)
+}
+
+/// Verifies every tenant's logs, beside a running server or without one.
+///
+/// # Errors
+/// When the directory cannot be read at all; what is wrong with a log is in the report.
+pub fn verify(data: &Path, master: Option<Secret>, options: VerifyOptions, progress: Progress<'_>) -> Result<Vec<VerifyReport>, OpenError> {
+    let dir = DataDir::at(data);
+    let tenants = tenants(data)?;
+    let master = master_key(&dir, master)?;
+    let mut reports = Vec::new();
+    for tenant in tenants {
+        // The witness is read before the log: entries that come in meanwhile only make the log longer than it.
+        let witness = std::fs::read_to_string(dir.witness(tenant)).ok();
+        let store = SqliteStore::open_read_only(&dir.log(tenant)).map_err(text)?;
+        let keys = KeyStore::open_read_only(&dir.key_store(tenant), tenant, &master);
+        let against = Against { tenant, store: &store, keys: keys.as_ref().ok(), witness, pinned: options.public_key };
+        let mut report = verify::verify(&against, progress);
+        let mut note = |what: String| {
+            if let Some(log) = report.logs.first_mut() {
+                log.faults.push(LogFault { lsn: None, what });
+            }
+        };
+        match &keys {
+            Err(error) => note(error.to_string()),
+            Ok(keys) if options.views => {
+                if let Some(what) = views_differ(&dir, &store, keys, tenant) {
+                    note(what);
+                }
+            }
+            Ok(_) => {}
+        }
+        reports.push(report);
+    }
+    Ok(reports)
+}
+
+/// What differs between the views that a start would use and those folded from the first entry.
+fn views_differ(dir: &DataDir, store: &SqliteStore, keys: &KeyStore, tenant: TenantId) -> Option<String> {
+    let checkpoint = Checkpoint::new(dir.checkpoint(tenant), tenant, keys.tenant_secret());
+    let stored = fold::load(store, keys, tenant, Some(&checkpoint), &mut |_, _| {});
+    let folded = fold::load(store, keys, tenant, None, &mut |_, _| {});
+    match (stored, folded) {
+        (Ok(stored), Ok(folded)) if stored.views.fingerprint() == folded.views.fingerprint() => None,
+        (Ok(_), Ok(_)) => Some("the stored views are not what the log folds to; run `tabellion rebuild`".into()),
+        (Err(error), _) | (_, Err(error)) => Some(error.to_string()),
+    }
+}
+
+/// Drops every tenant's checkpoint and folds its views anew. No server may hold the directory.
+///
+/// # Errors
+/// When a server holds it, or an entry cannot be read.
+pub fn rebuild(data: &Path, master: Option<Secret>, progress: Progress<'_>) -> Result<Vec<(TenantId, u64)>, OpenError> {
+    let dir = DataDir::at(data);
+    let tenants = tenants(data)?;
+    let _held = dir.lock().map_err(text)?;
+    let master = master_key(&dir, master)?;
+    let mut rebuilt = Vec::new();
+    for tenant in tenants {
+        let store = SqliteStore::open(&dir.log(tenant)).map_err(text)?;
+        let keys = KeyStore::open_read_only(&dir.key_store(tenant), tenant, &master).map_err(text)?;
+        let checkpoint = Checkpoint::new(dir.checkpoint(tenant), tenant, keys.tenant_secret());
+        checkpoint.remove().map_err(text)?;
+        let folded = fold::load(&store, &keys, tenant, None, progress)?;
+        let entropy: &dyn crate::ports::Entropy = &SystemEntropy;
+        checkpoint.write(&folded.views, &entropy.bytes()).map_err(text)?;
+        rebuilt.push((tenant, folded.views.lsn().get()));
+    }
+    Ok(rebuilt)
+}
+
+/// Writes a snapshot to `out` and its secrets to `out` with `.keys` behind it, beside a running server or without one.
+///
+/// # Errors
+/// When something cannot be read or written.
+pub fn export(data: &Path, master: Option<Secret>, out: &Path, progress: Progress<'_>) -> Result<ExportReport, OpenError> {
+    let dir = DataDir::at(data);
+    let tenants = tenants(data)?;
+    let in_file = master.is_none();
+    let master = master_key(&dir, master)?;
+    let mut sources = Vec::new();
+    for tenant in tenants {
+        let store = SqliteStore::open_read_only(&dir.log(tenant)).map_err(text)?;
+        let keys = KeyStore::open_read_only(&dir.key_store(tenant), tenant, &master).map_err(text)?;
+        sources.push(Source { tenant, store, keys });
+    }
+    snapshot::export(&sources, in_file.then_some(&master), out, &SystemEntropy, progress)
+}
+
+/// Makes a new data directory from a snapshot and its key file.
+///
+/// # Errors
+/// When the directory holds data already, or the snapshot is damaged or of other keys.
+pub fn restore(from: &Path, data: &Path, master: Option<Secret>, progress: Progress<'_>) -> Result<RestoreReport, OpenError> {
+    snapshot::restore(from, &DataDir::at(data), master, progress)
+}
+
+/// The master key as its file holds it.
+pub(crate) fn master_text(master: &Secret) -> String {
+    format!("{}\n", hex(master.as_bytes()))
+}

@@ -1,0 +1,231 @@
+//! Get, list, versions and provenance: reads by id, under the caller's predicate, at any moment.
+
+use crate::reply::{ItemReply, ListQuery, Page, TrustBand, VersionReply};
+use crate::tenant::Tenant;
+use crate::Call;
+use tabellion_core::access::{Caller, Disclosed, Predicate, disclose, visible_to};
+use tabellion_core::error::{Code, Fault, Refusal};
+use tabellion_core::id::{ItemId, VersionId};
+use tabellion_core::item::{Content, Layer, Status};
+use tabellion_core::log::{Lsn, Payload};
+use tabellion_core::provenance::Provenance;
+use tabellion_core::time::Timestamp;
+use tabellion_core::view::{Item, Moment, Version, Views};
+
+const PAGE_DEFAULT: u64 = 50;
+
+pub(crate) async fn get(tenant: &Tenant, call: &Call, id: &str, as_of: Option<&str>) -> Result<ItemReply, Refusal> {
+    let result = get_item(tenant, &call.caller, id, as_of);
+    tenant.read_done(call, "get", vec![short(id)], result).await
+}
+
+pub(crate) async fn list(tenant: &Tenant, call: &Call, query: ListQuery) -> Result<Page<ItemReply>, Refusal> {
+    let result = list_items(tenant, &call.caller, &query);
+    let ids = result.as_ref().map_or_else(|_| Vec::new(), |page| page.rows.iter().map(|item| item.id.to_string()).collect());
+    tenant.read_done(call, "list", ids, result).await
+}
+
+pub(crate) async fn versions(tenant: &Tenant, call: &Call, id: &str) -> Result<Vec<VersionReply>, Refusal> {
+    let result = list_versions(tenant, &call.caller, id);
+    tenant.read_done(call, "versions", vec![short(id)], result).await
+}
+
+pub(crate) async fn provenance(tenant: &Tenant, call: &Call, id: &str, version: Option<&str>) -> Result<Provenance, Refusal> {
+    let result = read_provenance(tenant, &call.caller, id, version);
+    tenant.read_done(call, "provenance", vec![short(id)], result).await
+}
+
+/// An id as the trail keeps it: what a caller made up is cut to the length of a real one.
+pub(crate) fn short(id: &str) -> String {
+    id.chars().take(32).collect()
+}
+
+/// The id, or the one answer for what is missing.
+pub(crate) fn item_id(id: &str) -> Result<ItemId, Refusal> {
+    id.parse().map_err(|_| Refusal::not_found())
+}
+
+/// The moment that `as_of` names: a time, or a token that this caller was given.
+pub(crate) fn moment(tenant: &Tenant, caller: &Caller, views: &Views, as_of: Option<&str>) -> Result<Moment, Refusal> {
+    let Some(as_of) = as_of else { return Ok(tenant.moment(views)) };
+    if let Ok(time) = as_of.parse::<Timestamp>() {
+        return Ok(Moment { lsn: views.items.lsn_at(time), time });
+    }
+    let lsn = tenant.position(caller, as_of, "as_of").map_err(|refusal| {
+        let fault = Fault::new("/as_of", Code::TokenInvalid, "an RFC 3339 time, or a token that this server gave to this caller");
+        refusal.with(vec![fault])
+    })?;
+    Ok(Moment { lsn, time: views.items.time_of(lsn).unwrap_or_default() })
+}
+
+fn get_item(tenant: &Tenant, caller: &Caller, id: &str, as_of: Option<&str>) -> Result<ItemReply, Refusal> {
+    let id = item_id(id)?;
+    if as_of.is_none()
+        && let Some(mut item) = tenant.working.get(caller, id, tenant.now())
+    {
+        item.token = tenant.token(caller, tenant.shared.views.read().lsn());
+        return Ok(item);
+    }
+    let predicate = visible_to(caller);
+    let views = tenant.shared.views.read();
+    let at = moment(tenant, caller, &views, as_of)?;
+    let (item, head) = views.items.visible_head(id, &predicate, at).ok_or_else(Refusal::not_found)?;
+    let sketch = Sketch::of(&views, item, head, at, &predicate).ok_or_else(Refusal::not_found)?;
+    drop(views);
+    fill(sketch, tenant, caller)
+}
+
+fn list_items(tenant: &Tenant, caller: &Caller, query: &ListQuery) -> Result<Page<ItemReply>, Refusal> {
+    let limit = within(query.limit, PAGE_DEFAULT, tenant.limits.page_max, "/query/limit")?;
+    let layer = query.layer.as_deref().map(layer_word).transpose()?;
+    let skip = tenant.place(caller, query.cursor.as_deref())?;
+    if layer == Some(Layer::Working) {
+        return Ok(Page { rows: working(tenant, caller, query), next: None });
+    }
+    let predicate = visible_to(caller);
+    let (sketches, next) = {
+        let views = tenant.shared.views.read();
+        let at = tenant.moment(&views);
+        let mut sketches = Vec::new();
+        let mut next = None;
+        for (place, item) in views.items.visible_items(&predicate, usize::try_from(skip).unwrap_or(usize::MAX)) {
+            let Some(head) = views.items.head_at(item, at) else { continue };
+            let wanted = predicate.admits(head.owner, head.tier)
+                && layer.is_none_or(|layer| layer == head.layer)
+                && query.namespace.as_deref().is_none_or(|name| views.items.namespace_of(head) == name);
+            if !wanted {
+                continue;
+            }
+            if sketches.len() as u64 == limit {
+                next = Some(place as u64);
+                break;
+            }
+            sketches.extend(Sketch::of(&views, item, head, at, &predicate));
+        }
+        (sketches, next)
+    };
+    let rows = sketches.into_iter().map(|sketch| fill(sketch, tenant, caller)).collect::<Result<_, _>>()?;
+    Ok(Page { rows, next: next.map(|place| tenant.cursor(caller, place)) })
+}
+
+fn working(tenant: &Tenant, caller: &Caller, query: &ListQuery) -> Vec<ItemReply> {
+    let lsn = tenant.shared.views.read().lsn();
+    let mut items = tenant.working.list(caller, tenant.now());
+    items.retain(|item| query.namespace.as_ref().is_none_or(|name| *name == item.namespace));
+    items.iter_mut().for_each(|item| item.token = tenant.token(caller, lsn));
+    items
+}
+
+fn list_versions(tenant: &Tenant, caller: &Caller, id: &str) -> Result<Vec<VersionReply>, Refusal> {
+    let predicate = visible_to(caller);
+    let views = tenant.shared.views.read();
+    let at = tenant.moment(&views);
+    let item = views.items.visible_item(item_id(id)?, &predicate).ok_or_else(Refusal::not_found)?;
+    let reply = |version: &Version| VersionReply {
+        version: version.id,
+        operation: version.operation,
+        status: version.status_at(at).unwrap_or(Status::Active),
+        parents: views.items.parents_of(version).map(|parent| parent.id).collect(),
+        agents: views.items.class_of(version).map(|class| class.agents.clone()).unwrap_or_default(),
+        layer_version: version.layer_version,
+        created_at: version.time,
+        ended_at: match version.ended() {
+            Some((lsn, _)) => views.items.time_of(lsn),
+            None => version.expires_at.filter(|end| *end <= at.time),
+        },
+        token: tenant.token(caller, version.lsn),
+    };
+    Ok(views.items.versions_of(item).filter(|version| predicate.admits(version.owner, version.tier)).map(reply).collect())
+}
+
+fn read_provenance(tenant: &Tenant, caller: &Caller, id: &str, version: Option<&str>) -> Result<Provenance, Refusal> {
+    let lsn = {
+        let predicate = visible_to(caller);
+        let views = tenant.shared.views.read();
+        let item = views.items.visible_item(item_id(id)?, &predicate).ok_or_else(Refusal::not_found)?;
+        let chosen = match version {
+            None => views.items.head_at(item, tenant.moment(&views)),
+            Some(text) => {
+                let wanted: VersionId = text.parse().map_err(|_| Refusal::not_found())?;
+                views.items.versions_of(item).find(|version| version.id == wanted)
+            }
+        };
+        let visible = chosen.filter(|version| predicate.admits(version.owner, version.tier));
+        visible.ok_or_else(Refusal::not_found)?.lsn
+    };
+    Ok(content(tenant, lsn)?.1)
+}
+
+/// What a version says and where it comes from.
+pub(crate) fn content(tenant: &Tenant, lsn: Lsn) -> Result<(Content, Provenance), Refusal> {
+    let gone = || Refusal::new(Code::Gone, "the content was destroyed");
+    let Some(Payload::Version { content, provenance }) = tenant.payload(lsn)? else { return Err(gone()) };
+    let unreadable = |_| Refusal::new(Code::StorageFailed, "the content could not be read; run `tabellion verify`");
+    let content = serde_json::from_slice(&content).map_err(unreadable)?;
+    let provenance = serde_json::from_slice(&provenance).map_err(unreadable)?;
+    Ok((content, provenance))
+}
+
+/// An item as the views know it: all but its content, taken while the views are locked.
+pub(crate) struct Sketch {
+    reply: ItemReply,
+    lsn: Lsn,
+    at: Lsn,
+}
+
+impl Sketch {
+    pub(crate) fn of(views: &Views, item: &Item, version: &Version, at: Moment, predicate: &Predicate) -> Option<Disclosed<Self>> {
+        let class = views.items.class_of(version);
+        let created_at = views.items.versions_of(item).next().map_or(version.time, |first| first.time);
+        let content =
+            Content { kind: String::new(), key: None, text: String::new(), triple: None, fields: serde_json::Map::new(), tags: Vec::new() };
+        let reply = ItemReply {
+            id: item.id,
+            version: version.id,
+            content,
+            layer: version.layer,
+            tier: version.tier,
+            namespace: views.items.namespace_of(version).to_owned(),
+            confidence: version.confidence,
+            trust: TrustBand::Medium,
+            evidence: Vec::new(),
+            operation: version.operation,
+            status: version.status_at(at).unwrap_or(Status::Active),
+            parents: views.items.parents_of(version).map(|parent| parent.id).collect(),
+            agents: class.map(|class| class.agents.clone()).unwrap_or_default(),
+            resources: class.map(|class| class.resources.clone()).unwrap_or_default(),
+            pinned: item.is_pinned_at(at.lsn),
+            created_at,
+            updated_at: version.time,
+            expires_at: version.expires_at,
+            token: String::new(),
+        };
+        disclose(Self { reply, lsn: version.lsn, at: at.lsn }, version.owner, version.tier, predicate)
+    }
+}
+
+/// Reads the content of what may be disclosed, and seals the token.
+pub(crate) fn fill(sketch: Disclosed<Sketch>, tenant: &Tenant, caller: &Caller) -> Result<ItemReply, Refusal> {
+    let sketch = sketch.into_inner();
+    let (content, provenance) = content(tenant, sketch.lsn)?;
+    let token = tenant.token(caller, sketch.at);
+    Ok(ItemReply { content, evidence: provenance.evidence_refs, token, ..sketch.reply })
+}
+
+/// A number within its limit, or the fault.
+pub(crate) fn within(number: Option<u64>, default: u64, max: u64, path: &str) -> Result<u64, Refusal> {
+    let number = number.unwrap_or(default.min(max));
+    if (1..=max).contains(&number) {
+        return Ok(number);
+    }
+    let fault = Fault::new(path, Code::ConstraintViolation, format!("1 to {max}")).found(number.to_string());
+    Err(Refusal::new(Code::SchemaInvalid, format!("`{path}` is out of range")).with(vec![fault]))
+}
+
+/// The layer that a word names, or the fault.
+pub(crate) fn layer_word(word: &str) -> Result<Layer, Refusal> {
+    Layer::from_word(word).ok_or_else(|| {
+        let fault = Fault::new("/layer", Code::ConstraintViolation, format!("one of {}", Layer::words()));
+        Refusal::new(Code::SchemaInvalid, "unknown layer").with(vec![fault])
+    })
+}

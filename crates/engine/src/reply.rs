@@ -1,0 +1,460 @@
+//! What operations answer: plain data, ready for any transport.
+
+use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, TenantId, UserId, VersionId};
+use tabellion_core::item::{Content, Layer, Operation, Status, Tier};
+use tabellion_core::access::Role;
+use tabellion_core::canonical::Hash;
+use tabellion_core::log::{LogName, SignedHead};
+use tabellion_core::provenance::Evidence;
+use tabellion_core::time::Timestamp;
+
+/// How a write ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteStatus {
+    /// A new version is durable.
+    Committed,
+    /// The same write was durable already.
+    AlreadyCommitted,
+}
+
+impl WriteStatus {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Committed => "committed",
+            Self::AlreadyCommitted => "already_committed",
+        }
+    }
+}
+
+/// How far an item can be trusted, as everyone but auditors sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrustBand {
+    /// Little.
+    Low,
+    /// Nothing is known against it.
+    Medium,
+    /// Much.
+    High,
+}
+
+impl TrustBand {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// The answer to a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// How it ended.
+    pub status: WriteStatus,
+    /// The item.
+    pub id: ItemId,
+    /// Its version.
+    pub version: VersionId,
+    /// How far it is trusted.
+    pub trust: TrustBand,
+    /// Where in the log, sealed for the caller.
+    pub token: String,
+}
+
+/// What was done to an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeStatus {
+    /// Its head was retracted.
+    Retracted,
+    /// The head went, the version before it is back.
+    RolledBackWithReactivation,
+    /// The head went, and nothing was before it.
+    RolledBackNoPredecessor,
+    /// It is kept from garbage collection.
+    Pinned,
+    /// It no longer is.
+    Unpinned,
+}
+
+impl ChangeStatus {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Retracted => "retracted",
+            Self::RolledBackWithReactivation => "rolled_back_with_reactivation",
+            Self::RolledBackNoPredecessor => "rolled_back_no_predecessor",
+            Self::Pinned => "pinned",
+            Self::Unpinned => "unpinned",
+        }
+    }
+}
+
+/// The answer to retract, rollback, pin and unpin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// What was done.
+    pub status: ChangeStatus,
+    /// The item.
+    pub id: ItemId,
+    /// The version concerned; after a reactivation, the new one.
+    pub version: VersionId,
+    /// Where in the log, sealed for the caller.
+    pub token: String,
+}
+
+/// An item as one version shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ItemReply {
+    /// The item.
+    pub id: ItemId,
+    /// The version.
+    pub version: VersionId,
+    /// What it says.
+    pub content: Content,
+    /// Its layer.
+    pub layer: Layer,
+    /// Its tier.
+    pub tier: Tier,
+    /// Its namespace.
+    pub namespace: String,
+    /// What the writer claimed.
+    pub confidence: f64,
+    /// How far it is trusted.
+    pub trust: TrustBand,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+    /// How the version came to be.
+    pub operation: Operation,
+    /// How it stands.
+    pub status: Status,
+    /// What it replaced.
+    pub parents: Vec<VersionId>,
+    /// Contributing agents.
+    pub agents: Vec<AgentId>,
+    /// Consulted resources.
+    pub resources: Vec<ResourceId>,
+    /// Whether the item is pinned.
+    pub pinned: bool,
+    /// When the item was first written.
+    pub created_at: Timestamp,
+    /// When this version was.
+    pub updated_at: Timestamp,
+    /// When it lapses.
+    pub expires_at: Option<Timestamp>,
+    /// Where in the log it was read, sealed for the caller.
+    pub token: String,
+}
+
+/// A version without its content.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VersionReply {
+    /// The version.
+    pub version: VersionId,
+    /// How it came to be.
+    pub operation: Operation,
+    /// How it stands now.
+    pub status: Status,
+    /// What it replaced.
+    pub parents: Vec<VersionId>,
+    /// Contributing agents.
+    pub agents: Vec<AgentId>,
+    /// Its number within its namespace and layer.
+    pub layer_version: u64,
+    /// When it was written.
+    pub created_at: Timestamp,
+    /// When it stopped being active.
+    pub ended_at: Option<Timestamp>,
+    /// Where in the log it was written, sealed for the caller; good for `as_of`.
+    pub token: String,
+}
+
+/// One page of a listing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T> {
+    /// What is on it.
+    pub rows: Vec<T>,
+    /// Where the next begins, sealed for the caller.
+    pub next: Option<String>,
+}
+
+/// What a listing is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct ListQuery {
+    /// Only this namespace.
+    pub namespace: Option<String>,
+    /// Only this layer, by its word.
+    pub layer: Option<String>,
+    /// At most this many.
+    pub limit: Option<u64>,
+    /// Where the page before said to go on.
+    pub cursor: Option<String>,
+}
+
+/// What a search is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct SearchQuery {
+    /// Words.
+    pub query: String,
+    /// At most this many results.
+    pub k: Option<u64>,
+    /// `hybrid` or `lexical`.
+    pub mode: Option<String>,
+    /// Only these layers, by their words.
+    pub layers: Vec<String>,
+    /// Only this namespace.
+    pub namespace: Option<String>,
+    /// As it stood at this time or token.
+    pub as_of: Option<String>,
+    /// Not before the views hold this token's position.
+    pub min_token: Option<String>,
+}
+
+/// One result of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The item.
+    pub item: ItemReply,
+    /// What results are ordered by.
+    pub score: f64,
+    /// How well it fits the query, 0 to 1.
+    pub relevance: f64,
+}
+
+/// The answer to a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchReply {
+    /// Best first.
+    pub results: Vec<Found>,
+    /// How it was searched.
+    pub mode: &'static str,
+    /// Where in the log, sealed for the caller.
+    pub token: String,
+}
+
+/// A user, as admins see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserReply {
+    /// Its id.
+    pub id: UserId,
+    /// Its name.
+    pub name: String,
+    /// What it may administer.
+    pub role: Role,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+/// An agent, as admins see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentReply {
+    /// Its id.
+    pub id: AgentId,
+    /// Its name.
+    pub name: String,
+    /// What it is good at.
+    pub specialisation: Option<String>,
+    /// Whether its own word on what it used is taken.
+    pub trust_declared: bool,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+/// A resource, as admins see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceReply {
+    /// Its id.
+    pub id: ResourceId,
+    /// Its name.
+    pub name: String,
+    /// What sort it is.
+    pub kind: Option<String>,
+    /// What it is.
+    pub description: Option<String>,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+/// A credential without its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyReply {
+    /// Its id.
+    pub id: KeyId,
+    /// For which user.
+    pub user: Option<UserId>,
+    /// For which agent.
+    pub agent: Option<AgentId>,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it ends by itself.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// A new credential; its secret is shown this once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewKey {
+    /// The credential.
+    pub key: KeyReply,
+    /// The secret.
+    pub secret: String,
+}
+
+/// The end of a credential.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevokedKey {
+    /// The credential.
+    pub id: KeyId,
+    /// Where in the log, sealed for the caller.
+    pub token: String,
+}
+
+/// A new tenant; its admin's secret is shown this once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewTenant {
+    /// The tenant.
+    pub id: TenantId,
+    /// Its name.
+    pub name: String,
+    /// The secret of its admin's key.
+    pub admin_key: String,
+}
+
+/// Who the caller is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WhoAmI {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The user and its name.
+    pub user: (UserId, String),
+    /// The agent and its name.
+    pub agent: (AgentId, String),
+    /// What the user may administer.
+    pub role: Role,
+}
+
+/// What of the trail is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct AuditQuery {
+    /// Only this action.
+    pub action: Option<String>,
+    /// At most this many.
+    pub limit: Option<u64>,
+    /// Where the page before said to go on.
+    pub cursor: Option<String>,
+}
+
+/// One row of the trail, newest first in a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditRow {
+    /// When.
+    pub time: Timestamp,
+    /// Who.
+    pub user: Option<UserId>,
+    /// Through what.
+    pub agent: Option<AgentId>,
+    /// Did what.
+    pub action: String,
+    /// How it ended.
+    pub outcome: String,
+    /// What it concerned.
+    pub ids: Vec<String>,
+    /// The request.
+    pub request_id: Option<String>,
+    /// The access epoch under which it was decided.
+    pub epoch: u64,
+    /// Its place in the audit log; auditors only.
+    pub lsn: Option<u64>,
+}
+
+/// A signed head and the key that confirms it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeadReply {
+    /// Which log.
+    pub log: LogName,
+    /// Whose.
+    pub tenant: TenantId,
+    /// The head.
+    pub signed: SignedHead,
+    /// Ed25519 public key.
+    pub public_key: Hash,
+}
+
+/// That an entry is in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InclusionReply {
+    /// Which log.
+    pub log: LogName,
+    /// The entry.
+    pub lsn: u64,
+    /// The size of the tree.
+    pub size: u64,
+    /// The entry's hash.
+    pub leaf: Hash,
+    /// Its siblings, from the leaf up.
+    pub path: Vec<Hash>,
+    /// The root.
+    pub root: Hash,
+}
+
+/// That one log is the beginning of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsistencyReply {
+    /// Which log.
+    pub log: LogName,
+    /// The earlier size.
+    pub from: u64,
+    /// The later size.
+    pub to: u64,
+    /// The proof.
+    pub path: Vec<Hash>,
+    /// The earlier root.
+    pub from_root: Hash,
+    /// The later root.
+    pub to_root: Hash,
+}
+
+/// What a verification found in one log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogReport {
+    /// Which log.
+    pub log: LogName,
+    /// Entries found.
+    pub size: u64,
+    /// Root over them.
+    pub root: Hash,
+    /// What is wrong; nothing, in a good log.
+    pub faults: Vec<LogFault>,
+}
+
+/// One thing wrong with a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFault {
+    /// The entry, where one can be named.
+    pub lsn: Option<u64>,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// What a verification found for one tenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// Both logs.
+    pub logs: Vec<LogReport>,
+}
+
+impl VerifyReport {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_ok(&self) -> bool {
+        self.logs.iter().all(|log| log.faults.is_empty())
+    }
+}

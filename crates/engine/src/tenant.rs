@@ -1,0 +1,335 @@
+//! One tenant at run time: its logs, keys, views and writer.
+
+use crate::fold::{self, Checkpoint};
+use crate::ports::Entropy;
+use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
+use crate::working::Working;
+use crate::{AuditReads, Call, EngineLimits, OpenError};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use tabellion_core::access::{Caller, SealedPlace, TokenKey};
+use tabellion_core::canonical::{Hash, framed_hmac, hex};
+use tabellion_core::error::{Code, Refusal};
+use tabellion_core::id::TenantId;
+use tabellion_core::log::{Actor, AuditRecord, Entry, Event, Lsn, Payload, SignedHead, VerifyingKey};
+use tabellion_core::seal::{Sealed, Secret};
+use tabellion_core::time::Timestamp;
+use tabellion_core::view::{Moment, Opened, Views};
+use tabellion_store::{DataDir, KeyStore, MemoryStore, SqliteStore, Store, StoreError, write_private};
+use tokio::sync::watch;
+
+/// Entries after which views are checkpointed anew, unless a tenth of the log is more.
+const CHECKPOINT_EVERY: u64 = 10_000;
+
+/// What the writer and the readers of a tenant share.
+pub(crate) struct Shared {
+    pub(crate) tenant: TenantId,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) keys: Arc<KeyStore>,
+    pub(crate) views: SharedViews,
+    pub(crate) clock: SharedClock,
+    published: watch::Sender<Lsn>,
+    dir: Option<DataDir>,
+    entropy: Arc<dyn Entropy>,
+    checkpointed: AtomicU64,
+    checkpointing: AtomicBool,
+}
+
+impl Shared {
+    /// Folds committed entries into the views and tells who waits for them.
+    pub(crate) fn publish(self: &Arc<Self>, folded: &[(Entry, Opened)]) {
+        if folded.is_empty() {
+            return;
+        }
+        let lsn = {
+            let mut views = self.views.write();
+            for (entry, opened) in folded {
+                views.apply(entry, opened);
+            }
+            views.lsn()
+        };
+        self.published.send_replace(lsn);
+        self.checkpoint_if_due(lsn);
+    }
+
+    /// Copies the newest heads to the key folder, away from the log.
+    pub(crate) fn witness(&self, heads: &[Option<SignedHead>; 2]) {
+        let Some(dir) = &self.dir else { return };
+        if let Err(error) = write_private(&dir.witness(self.tenant), witness_text(heads).as_bytes()) {
+            tracing::warn!(%error, "could not write the witness");
+        }
+    }
+
+    /// Starts a checkpoint beside the running views: the last one is read back and brought up to date from the log, so
+    /// neither writers nor readers wait for it.
+    fn checkpoint_if_due(self: &Arc<Self>, lsn: Lsn) {
+        let last = self.checkpointed.load(Ordering::Relaxed);
+        let due = lsn.get().saturating_sub(last) >= CHECKPOINT_EVERY.max(last / 10);
+        if self.dir.is_none() || !due || self.checkpointing.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let shared = Arc::clone(self);
+        let run = move || {
+            match fold::load(&*shared.store, &shared.keys, shared.tenant, shared.checkpoint().as_ref(), &mut |_, _| {}) {
+                Ok(folded) => shared.write_checkpoint(&folded.views),
+                Err(error) => tracing::warn!(%error, "could not fold a checkpoint"),
+            }
+            shared.checkpointing.store(false, Ordering::Release);
+        };
+        if std::thread::Builder::new().name("checkpoint".into()).spawn(run).is_err() {
+            self.checkpointing.store(false, Ordering::Release);
+        }
+    }
+
+    fn write_checkpoint(&self, views: &Views) {
+        let Some(checkpoint) = self.checkpoint() else { return };
+        match checkpoint.write(views, &self.entropy.bytes()) {
+            Ok(()) => self.checkpointed.store(views.lsn().get(), Ordering::Relaxed),
+            Err(error) => tracing::warn!(%error, "could not write the checkpoint"),
+        }
+    }
+
+    fn checkpoint(&self) -> Option<Checkpoint> {
+        let dir = self.dir.as_ref()?;
+        Some(Checkpoint::new(dir.checkpoint(self.tenant), self.tenant, self.keys.tenant_secret()))
+    }
+}
+
+/// The newest heads as JSON, as `docs/log-format.md` has it.
+fn witness_text(heads: &[Option<SignedHead>; 2]) -> String {
+    let one = |signed: &SignedHead| {
+        serde_json::json!({
+            "size": signed.head.size,
+            "time": signed.head.time.as_micros(),
+            "root": hex(&signed.head.root),
+            "signature": hex(&signed.signature),
+        })
+    };
+    serde_json::json!({"memory": heads[0].as_ref().map(one), "audit": heads[1].as_ref().map(one)}).to_string()
+}
+
+/// What a tenant is opened with.
+pub(crate) struct TenantOptions<'a> {
+    pub(crate) dir: Option<&'a DataDir>,
+    pub(crate) master: &'a Secret,
+    pub(crate) clock: SharedClock,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) limits: EngineLimits,
+    pub(crate) audit_reads: AuditReads,
+}
+
+/// One tenant at run time.
+pub(crate) struct Tenant {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) sequencer: Sequencer,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) limits: EngineLimits,
+    pub(crate) working: Working,
+    pub(crate) provenance_key: Secret,
+    pub(crate) public_key: VerifyingKey,
+    audit_reads: AuditReads,
+    tokens: TokenKey,
+    fingerprints: Secret,
+}
+
+impl Tenant {
+    /// Opens a tenant, folding its views from checkpoint and log.
+    pub(crate) fn open(tenant: TenantId, options: &TenantOptions<'_>) -> Result<Self, OpenError> {
+        let failed = |error: &dyn std::fmt::Display| OpenError(format!("tenant {tenant}: {error}"));
+        let (store, key_path): (Arc<dyn Store>, Option<PathBuf>) = match options.dir {
+            None => (Arc::new(MemoryStore::default()), None),
+            Some(dir) => {
+                dir.create_tenant(tenant).map_err(|error| failed(&error))?;
+                (Arc::new(SqliteStore::open(&dir.log(tenant)).map_err(|error| failed(&error))?), Some(dir.key_store(tenant)))
+            }
+        };
+        let entropy = Arc::clone(&options.entropy);
+        let keys = KeyStore::open(key_path.as_deref(), tenant, options.master, &|bytes| entropy.fill(bytes));
+        let keys = Arc::new(keys.map_err(|error| failed(&error))?);
+        let checkpoint =
+            options.dir.map(|dir| Checkpoint::new(dir.checkpoint(tenant), tenant, keys.tenant_secret()));
+        let folded = fold::load(&*store, &keys, tenant, checkpoint.as_ref(), &mut |_, _| {}).map_err(|error| failed(&error))?;
+        let signing = keys.signing_key();
+        let public_key = signing.verifying_key();
+        let shared = Arc::new(Shared {
+            tenant,
+            store,
+            published: watch::Sender::new(folded.views.lsn()),
+            views: SharedViews::new(folded.views),
+            clock: Arc::clone(&options.clock),
+            dir: options.dir.cloned(),
+            entropy: Arc::clone(&options.entropy),
+            checkpointed: AtomicU64::new(folded.checkpointed.get()),
+            checkpointing: AtomicBool::new(false),
+            keys: Arc::clone(&keys),
+        });
+        let sequencer = Sequencer::start(Arc::clone(&shared), signing, options.limits.queue_max, options.limits.batch_max)
+            .map_err(|error| failed(&error))?;
+        Ok(Self {
+            shared,
+            sequencer,
+            entropy: Arc::clone(&options.entropy),
+            limits: options.limits,
+            working: Working::default(),
+            provenance_key: keys.tenant_secret().derive("tabellion/v1/provenance"),
+            public_key,
+            audit_reads: options.audit_reads,
+            tokens: TokenKey::of(keys.tenant_secret()),
+            fingerprints: keys.tenant_secret().derive("tabellion/v1/fingerprint"),
+        })
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.shared.clock.now()
+    }
+
+    /// Now, as a moment of the log.
+    pub(crate) fn moment(&self, views: &Views) -> Moment {
+        Moment { lsn: views.lsn(), time: self.now() }
+    }
+
+    /// A fingerprint that only this tenant's key holder can test.
+    pub(crate) fn fingerprint(&self, parts: &[&[u8]]) -> Hash {
+        framed_hmac(self.fingerprints.as_bytes(), parts)
+    }
+
+    /// The token of a position, for this caller.
+    pub(crate) fn token(&self, caller: &Caller, lsn: Lsn) -> String {
+        self.tokens.seal(caller, SealedPlace::Position(lsn), &self.entropy.bytes())
+    }
+
+    /// The cursor of a place, for this caller.
+    pub(crate) fn cursor(&self, caller: &Caller, place: u64) -> String {
+        self.tokens.seal(caller, SealedPlace::Cursor(place), &self.entropy.bytes())
+    }
+
+    /// The position in a token.
+    pub(crate) fn position(&self, caller: &Caller, token: &str, field: &str) -> Result<Lsn, Refusal> {
+        self.tokens.position(caller, token).ok_or_else(|| token_invalid(field))
+    }
+
+    /// The place in a cursor.
+    pub(crate) fn place(&self, caller: &Caller, cursor: Option<&str>) -> Result<u64, Refusal> {
+        match cursor {
+            None => Ok(0),
+            Some(cursor) => self.tokens.cursor(caller, cursor).ok_or_else(|| token_invalid("cursor")),
+        }
+    }
+
+    /// Closes a payload under a fresh data key.
+    pub(crate) fn seal(&self, payload: &Payload) -> Result<Sealed, Refusal> {
+        let key = self.shared.keys.take(&|bytes| self.entropy.fill(bytes)).map_err(|error| {
+            tracing::error!(%error, "the key store refused");
+            Refusal::new(Code::StorageFailed, "the key store refused; nothing was written")
+        })?;
+        Ok(Sealed::close(self.shared.tenant, &key, &self.entropy.bytes(), &payload.encode()))
+    }
+
+    /// An entry with this payload sealed beside it.
+    pub(crate) fn draft(&self, actor: Actor, event: Event, payload: Option<&Payload>) -> Result<Draft, Refusal> {
+        let sealed = payload.map(|payload| self.seal(payload)).transpose()?;
+        Ok(Draft { actor, event, sealed, opened: payload.map_or(Opened::Nothing, Opened::of) })
+    }
+
+    /// The payload sealed beside an entry; none once it is destroyed.
+    pub(crate) fn payload(&self, lsn: Lsn) -> Result<Option<Payload>, Refusal> {
+        fold::payload(&*self.shared.store, &self.shared.keys, self.shared.tenant, lsn).map_err(|error| {
+            tracing::error!(%error, %lsn, "an entry could not be read");
+            Refusal::new(Code::StorageFailed, "the content could not be read; run `tabellion verify`")
+        })
+    }
+
+    /// Waits until the views hold a position.
+    pub(crate) async fn reached(&self, lsn: Lsn) -> Result<(), Refusal> {
+        let mut published = self.shared.published.subscribe();
+        let wait = std::time::Duration::from_millis(self.limits.min_token_wait_ms);
+        match tokio::time::timeout(wait, published.wait_for(|at| *at >= lsn)).await {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(Refusal::new(Code::MinTokenTimeout, "this server has not reached that position yet; try again")),
+        }
+    }
+
+    /// A row for the trail.
+    pub(crate) fn row(&self, call: &Call, action: &str, outcome: &str, ids: Vec<String>) -> TrailDraft {
+        let (epoch, memory) = {
+            let views = self.shared.views.read();
+            (views.identity.epoch(), views.lsn())
+        };
+        let record = AuditRecord {
+            action: action.to_owned(),
+            outcome: outcome.to_owned(),
+            epoch,
+            memory,
+            ids,
+            query: None,
+            request_id: call.request_id.clone(),
+            trace_id: None,
+        };
+        TrailDraft { actor: call.caller.actor(), record }
+    }
+
+    /// Puts a read on the trail: now or soon, as the tenant chose.
+    pub(crate) async fn trail_read(&self, row: TrailDraft) -> Result<(), Refusal> {
+        match self.audit_reads {
+            AuditReads::Async => self.sequencer.trail(row),
+            AuditReads::Sync => self.sequencer.trail_now(row).await,
+        }
+    }
+
+    /// Ends a read: its row on the trail, then its result.
+    pub(crate) async fn read_done<T>(&self, call: &Call, action: &str, ids: Vec<String>, result: Result<T, Refusal>) -> Result<T, Refusal> {
+        let outcome = result.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
+        self.trail_read(self.row(call, action, outcome, ids)).await?;
+        result
+    }
+
+    /// Ends a change that was refused before it could be proposed: its row is durable before the reply.
+    pub(crate) async fn refused(&self, call: &Call, action: &str, ids: Vec<String>, refusal: Refusal) -> Refusal {
+        match self.sequencer.trail_now(self.row(call, action, refusal.code.as_str(), ids)).await {
+            Ok(()) => refusal,
+            Err(unwritable) => unwritable,
+        }
+    }
+
+    /// Commits without any check what the server itself starts. Blocking.
+    pub(crate) fn found(&self, drafts: Vec<Draft>, action: &str) -> Result<(), OpenError> {
+        let record = AuditRecord {
+            action: action.to_owned(),
+            outcome: "ok".to_owned(),
+            epoch: 0,
+            memory: Lsn::ZERO,
+            ids: vec![self.shared.tenant.to_string()],
+            query: None,
+            request_id: None,
+            trace_id: None,
+        };
+        let trail = TrailDraft { actor: Actor::SERVER, record };
+        let proposal = Proposal { drafts, touches: Vec::new(), check: Box::new(|_, _| Ok(())), trail };
+        match self.sequencer.propose_blocking(proposal) {
+            Ok(_) => Ok(()),
+            Err(Objection::Refused(refusal)) => Err(OpenError(refusal.message)),
+            Err(Objection::Replayed(_) | Objection::Stale) => Err(OpenError("the first entries were refused".into())),
+        }
+    }
+
+    /// Commits what waits, then writes checkpoint and witness.
+    pub(crate) fn close(&self) {
+        self.sequencer.close();
+        let views = self.shared.views.read();
+        if views.lsn().get() > self.shared.checkpointed.load(Ordering::Relaxed) {
+            self.shared.write_checkpoint(&views);
+        }
+    }
+}
+
+fn token_invalid(field: &str) -> Refusal {
+    let fault = tabellion_core::error::Fault::new(format!("/{field}"), Code::TokenInvalid, "a token that this server gave to this caller");
+    Refusal::new(Code::TokenInvalid, format!("`{field}` does not open for this caller")).with(vec![fault])
+}
+
+/// A storage failure as callers see it.
+pub(crate) fn storage(error: &StoreError) -> Refusal {
+    tracing::error!(%error, "storage");
+    Refusal::new(Code::StorageFailed, "the storage could not be read; run `tabellion verify`")
+}

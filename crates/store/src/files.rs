@@ -1,0 +1,187 @@
+//! The data directory: where things lie, who may read them, and the one server that holds it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use tabellion_core::id::TenantId;
+
+/// The places in a data directory.
+#[derive(Debug, Clone)]
+pub struct DataDir(PathBuf);
+
+/// Holds a data directory for one server until dropped.
+#[derive(Debug)]
+pub struct DirLock(#[expect(dead_code, reason = "the lock lives as long as the file is open")] File);
+
+/// Why a directory could not be held.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another process has it.
+    #[error("{0} is in use by another tabellion process; stop it, or choose another --data directory")]
+    Held(PathBuf),
+    /// The file system refused.
+    #[error("{0}: {1}")]
+    Io(PathBuf, io::Error),
+}
+
+impl DataDir {
+    /// The directory at this path.
+    #[must_use]
+    pub fn at(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// The directory itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Where keys lie.
+    #[must_use]
+    pub fn keys(&self) -> PathBuf {
+        self.0.join("keys")
+    }
+
+    /// The master key.
+    #[must_use]
+    pub fn master_key(&self) -> PathBuf {
+        self.keys().join("master.key")
+    }
+
+    /// A tenant's key store.
+    #[must_use]
+    pub fn key_store(&self, tenant: TenantId) -> PathBuf {
+        self.keys().join(format!("{tenant}.db"))
+    }
+
+    /// A tenant's newest heads, away from its log.
+    #[must_use]
+    pub fn witness(&self, tenant: TenantId) -> PathBuf {
+        self.keys().join(format!("{tenant}.witness"))
+    }
+
+    /// A tenant's folder.
+    #[must_use]
+    pub fn tenant(&self, tenant: TenantId) -> PathBuf {
+        self.0.join("tenants").join(tenant.to_string())
+    }
+
+    /// A tenant's logs.
+    #[must_use]
+    pub fn log(&self, tenant: TenantId) -> PathBuf {
+        self.tenant(tenant).join("log.db")
+    }
+
+    /// A tenant's checkpoint of views.
+    #[must_use]
+    pub fn checkpoint(&self, tenant: TenantId) -> PathBuf {
+        self.tenant(tenant).join("views.ckpt")
+    }
+
+    /// Makes the folders that are missing, readable by their owner alone.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn create(&self) -> io::Result<()> {
+        for folder in [self.0.clone(), self.keys(), self.0.join("tenants")] {
+            create_private(&folder)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a tenant's folder.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn create_tenant(&self, tenant: TenantId) -> io::Result<()> {
+        create_private(&self.tenant(tenant))
+    }
+
+    /// The tenants whose log exists, in order of id.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn tenants(&self) -> io::Result<Vec<TenantId>> {
+        let folder = self.0.join("tenants");
+        if !folder.exists() {
+            return Ok(Vec::new());
+        }
+        let mut tenants: Vec<TenantId> = std::fs::read_dir(folder)?
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter(|tenant| self.log(*tenant).exists())
+            .collect();
+        tenants.sort_unstable();
+        Ok(tenants)
+    }
+
+    /// Holds the directory for this process.
+    ///
+    /// # Errors
+    /// When another process holds it.
+    pub fn lock(&self) -> Result<DirLock, LockError> {
+        let path = self.0.join("lock");
+        let io = |error| LockError::Io(path.clone(), error);
+        let mut options = OpenOptions::new();
+        let file = options.create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => Ok(DirLock(file)),
+            Err(TryLockError::WouldBlock) => Err(LockError::Held(self.0.clone())),
+            Err(TryLockError::Error(error)) => Err(LockError::Io(path.clone(), error)),
+        }
+    }
+}
+
+fn create_private(folder: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Makes an empty file that only its owner may read, if there is none.
+pub(crate) fn touch_private(path: &Path) -> io::Result<()> {
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path).map(drop)
+}
+
+/// Replaces a file by these bytes, readable by its owner alone: whole or not at all, and durable.
+///
+/// # Errors
+/// When the file system refuses; the old file is then still there.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    let fresh = PathBuf::from(name);
+    let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&fresh)?;
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&fresh, path)?;
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_process_holds_a_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::at(folder.path());
+        let held = dir.lock().unwrap();
+        assert!(matches!(dir.lock(), Err(LockError::Held(_))));
+        drop(held);
+        dir.lock().unwrap();
+    }
+
+    #[test]
+    fn private_files_are_private_and_replaced_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        write_private(&path, b"one").unwrap();
+        write_private(&path, b"two").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

@@ -12,6 +12,8 @@ BIN := $(abspath $(TARGET))/release/tabellion
 VENV := $(TARGET)/venv
 PEERS_VENV := $(TARGET)/venv-peers
 PYTHON ?= python3
+# The script that measures other memories; bench-peers says so and does nothing where it is absent.
+PEERS ?= ../shared/bench/peers.py
 
 DATA ?= data
 LISTEN ?= 127.0.0.1:7600
@@ -78,10 +80,11 @@ deny:
 bench: ## measure durable writes on this machine
 	cargo build --release -p tabellion-cli
 	$(BIN) bench write $(ARGS)
+	$(BIN) bench start
 
 bench-peers: $(PEERS_VENV)/.stamp ## the same workload on other memory stores
 	cargo build --release -p tabellion-cli
-	TABELLION_BIN="$(BIN)" $(PEERS_VENV)/bin/python tools/bench_peers.py $(ARGS)
+	$(PYTHON) tools/bench_peers.py --peers $(PEERS) --python $(PEERS_VENV)/bin/python --bin $(BIN) $(ARGS)
 
 soak: export TABELLION_SOAK = 1
 soak: test ## every test with its long settings

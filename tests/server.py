@@ -67,8 +67,8 @@ class Server:
     def running(self):
         return self.process is not None and self.process.poll() is None
 
-    def start(self):
-        """Start (again) and return when /readyz answers 200."""
+    def spawn(self):
+        """Start (again) without waiting for anything."""
         self._stderr.seek(0, os.SEEK_END)
         self.process = subprocess.Popen(
             [self.bin, "serve", "--data", self.data_dir, "--listen", f"127.0.0.1:{self.port}", *self.args],
@@ -77,6 +77,10 @@ class Server:
             stdout=subprocess.DEVNULL,
             stderr=self._stderr,
         )
+
+    def start(self):
+        """Start (again) and return when /readyz answers 200."""
+        self.spawn()
         deadline = time.monotonic() + READY_SECONDS_MAX
         while not self._ready():
             if self.process.poll() is not None:

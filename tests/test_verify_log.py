@@ -10,16 +10,12 @@ import json
 import random
 import shutil
 import sqlite3
-import sys
 from contextlib import closing
-from pathlib import Path
 
 import pytest
+import verify_log
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
-import verify_log
 from verify_log import Malformed, decode, encode, leaf_hash
 
 TENANT = bytes(range(16))
@@ -364,7 +360,7 @@ def test_an_altered_or_broken_witness_is_named(copy):
     witness = json.loads(copy.witness.read_text())
     witness["memory"]["root"] = "00" * 32
     copy.witness.write_text(json.dumps(witness))
-    assert copy.only_fault() == (None, "witness: signature is not good")
+    assert copy.only_fault() == (None, "the witness: signature is not good")
     copy.witness.write_text('{"memory": {"si')
     report = verify_log.check_directory(copy.directory)
     assert not report["ok"] and all("witness" in log["faults"][0]["what"] for log in report["tenants"][0]["logs"])

@@ -316,6 +316,9 @@ def walk(db, table, key, columns, last):
             continue
         if row is None:
             return
+        if not isinstance(row[0], int):
+            yield max(at, 1), sqlite3.DatabaseError(f"{key} is not an integer")
+            return
         yield row[0], row[1:]
         at = row[0] + 1
 
@@ -335,7 +338,8 @@ class Vault:
 
     def __init__(self, path, tenant, master):
         self.faults = []
-        self.data_keys, self.broken, self.user_of = {}, {}, {}
+        self.data_keys, self.broken = {}, {}
+        self.user_of, self.blamed = {}, set()  # the entry sealed under a key; broken keys that an entry was found to need
         self.tenant = tenant
         try:
             with closing(open_database(path)) as db:
@@ -371,21 +375,20 @@ class Vault:
 
     def check(self, log, lsn, number, sealed):
         """Why the sealed part of an entry does not open under data key `number`, or None when it does."""
-        first = self.user_of.setdefault(number, (log, lsn))
-        if first != (log, lsn):
-            return f"data key {number} is used by {first[0]} entry {first[1]} already"
         if sealed is None:
             held = number in self.data_keys or number in self.broken
             return f"sealed part is gone, though its data key {number} is not" if held else None
         if number not in self.data_keys:
+            self.blamed.add(number)
             return self.broken.get(number, f"data key {number} is missing")
         associated = b"tabellion/v1/sealed" + self.tenant + number.to_bytes(8, "big")
         if unseal(self.data_keys[number], sealed[16:28], sealed[28:], associated) is None:
             return f"sealed part does not open under data key {number}"
-        return None
+        first = self.user_of.setdefault(number, (log, lsn))
+        return None if first == (log, lsn) else f"data key {number} is used by {first[0]} entry {first[1]} already"
 
-    def unused_faults(self):
-        return self.faults + [why for number, why in self.broken.items() if number not in self.user_of]
+    def remaining_faults(self):
+        return self.faults + [why for number, why in self.broken.items() if number not in self.blamed]
 
 
 def unseal(key, nonce, ciphertext, associated):
@@ -445,9 +448,9 @@ class LogCheck:
         if witness is None:
             return
         try:
-            self.heads.append(head_from_json("witness", witness))
+            self.heads.append(head_from_json("the witness", witness))
         except Malformed as error:
-            self.fault(None, f"witness: {error}")
+            self.fault(None, f"the witness: {error}")
 
     def run(self, public_key):
         """All checks under one public key. Returns what `--json` shows of this log."""
@@ -487,8 +490,9 @@ class LogCheck:
         if first > last:
             return
         which = f"entries {first} to {last} are" if first < last else "it is"
-        beyond = [head.label for size in signed if size >= first for head in signed[size]]
-        self.fault(first, f"{which} missing" + (f", though the {beyond[-1]} covers {last}" if beyond else ""))
+        covering = min((size for size in signed if size >= last), default=None)
+        though = f", though {signed[covering][0].label} covers {last}" if covering else ""
+        self.fault(first, f"{which} missing{though}")
         self.suspects.update((first, last))
         for lsn in range(first, last + 1):
             self._place(lsn, [None], signed)
@@ -590,7 +594,7 @@ class LogCheck:
             first = self.confirmed + 1
             which = "it is" if first == wrong.size else f"among entries {first} to {wrong.size} one or more are"
             self.fault(first, f"{which} not what {wrong.label} signed")
-        newest = max((s for s in signed if any(h.label != "witness" for h in signed[s])), default=0)
+        newest = max((s for s in signed if any(h.label != "the witness" for h in signed[s])), default=0)
         if size > newest:
             self.fault(newest + 1, f"no good head covers entries {newest + 1} to {size}")
 
@@ -688,7 +692,7 @@ def check_tenant(directory, name, master=None, pinned=None):
                 memory.fault(None, "secret signing: is not the key that signs")
             logs = [check.run(public_key) for check in checks]
             if vault:
-                logs[0]["faults"] += [Fault(None, what)._asdict() for what in vault.unused_faults()]
+                logs[0]["faults"] += [Fault(None, what)._asdict() for what in vault.remaining_faults()]
     except sqlite3.Error as error:
         unreadable = [Fault(None, f"log.db: cannot be read: {error}")._asdict()]
         logs = [{"log": log, "size": 0, "root": None, "faults": unreadable} for log in LOGS]

@@ -30,11 +30,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { WRITE = 1, TRUNCATE = 2, SYNC = 3, FORGET = 4 };
+enum { WRITE = 1, TRUNCATE = 2, SYNC_BEGIN = 3, SYNC_END = 4, FORGET = 5 };
 
 struct record { /* followed by `length` old bytes: those at `offset` for WRITE, those from the new size on for TRUNCATE */
     uint32_t kind, length;
-    uint64_t inode, offset, span, old_size; /* span: bytes written; they may reach beyond the old end */
+    uint64_t inode, offset, span, old_size; /* span: bytes written, maybe beyond the old end; a flush's ticket is its offset */
 };
 
 static struct {
@@ -145,15 +145,18 @@ ssize_t pwritev(int fd, const struct iovec *v, int n, off_t at) {
 
 int ftruncate(int fd, off_t size) { RECORDED(fd, TRUNCATE, size, SIZE_MAX, real.ftruncate(fd, size)); }
 
-/* A flush of a file of ours is a record; the file's changes before it in the journal are durable. */
+/* A flush of a file of ours is two records: once the second is there, the changes before the first are durable. */
 static int flush(int fd, int (*fallback)(int)) {
+    static off_t tickets;
     struct stat st;
     if (!ours(fd, &st)) return fallback(fd);
     if (ignore_fsync) return 0;
     pthread_mutex_lock(&order);
-    append(SYNC, st.st_ino, 0, 0, 0, NULL, 0);
+    off_t ticket = ++tickets;
+    append(SYNC_BEGIN, st.st_ino, ticket, 0, 0, NULL, 0);
     pthread_mutex_unlock(&order);
     if (fsync_us) usleep(fsync_us);
+    append(SYNC_END, st.st_ino, ticket, 0, 0, NULL, 0);
     return 0;
 }
 

@@ -15,7 +15,7 @@ from pathlib import Path
 SOURCE = Path(__file__).with_name("powercut.c")
 LIBRARY = SOURCE.parents[2] / "target" / "powercut" / "powercut.so"
 RECORD = struct.Struct("=IIQQQQ")
-WRITE, TRUNCATE, SYNC, FORGET = 1, 2, 3, 4
+WRITE, TRUNCATE, SYNC_BEGIN, SYNC_END, FORGET = 1, 2, 3, 4, 5
 SECTOR = 512
 
 
@@ -33,7 +33,7 @@ def build():
 class PowerCut:
     """The layer over one directory, with the journal that stands in for its disk."""
 
-    def __init__(self, directory, journal, ignore_fsync=False, fsync_us=500):
+    def __init__(self, directory, journal, ignore_fsync=False, fsync_us=2000):
         self.directory, self.journal = Path(directory), Path(journal)
         self.ignore_fsync, self.fsync_us = ignore_fsync, fsync_us
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -51,13 +51,7 @@ class PowerCut:
     def cut(self, rng=None):
         """Cuts the power after the process was killed. Counts what was seen, lost and kept of the unflushed."""
         seen = Counter()
-        pending = {}
-        for record in read_journal(self.journal):
-            seen[("", "writes", "truncations", "flushes", "removals")[record.kind]] += 1
-            if record.kind in (SYNC, FORGET):
-                pending.pop(record.inode, None)
-            else:
-                pending.setdefault(record.inode, []).append(record)
+        pending = unflushed(read_journal(self.journal), seen)
         paths = {path.stat().st_ino: path for path in self.directory.rglob("*") if path.is_file()}
         for inode, records in pending.items():
             if inode in paths:
@@ -86,6 +80,24 @@ def read_journal(path):
             return
         yield Record(fields, old)
         at += RECORD.size + fields[1]
+
+
+def unflushed(records, seen):
+    """For each inode the changes that no finished flush covers. A flush covers what came before it began."""
+    pending, begun = {}, {}
+    for index, record in enumerate(records):
+        if record.kind in (WRITE, TRUNCATE):
+            pending.setdefault(record.inode, []).append((index, record))
+            seen["changes"] += 1
+        elif record.kind == SYNC_BEGIN:
+            begun[record.offset] = index
+        elif record.kind == SYNC_END:
+            began = begun.pop(record.offset)
+            pending[record.inode] = [change for change in pending.get(record.inode, []) if change[0] > began]
+            seen["flushes"] += 1
+        else:
+            pending.pop(record.inode, None)
+    return {inode: [record for _, record in changes] for inode, changes in pending.items()}
 
 
 def take_back(file, records, rng):

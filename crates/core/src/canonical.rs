@@ -114,7 +114,7 @@ mod tests {
     fn token_depends_on_content_agent_and_layer() {
         let agent = AgentId::from_bytes([1; 16]);
         let token = idempotency_token(b"{\"text\":\"a\"}", &agent, Layer::Episodic);
-        assert_eq!(hex(&token), "2c9f6a0b");
+        assert_eq!(hex(&token), "83d16f081da5f497345c9afa468298e63f71006a751c4317b2fbece97185e4a7");
         assert_ne!(token, idempotency_token(b"{\"text\":\"b\"}", &agent, Layer::Episodic));
         assert_ne!(token, idempotency_token(b"{\"text\":\"a\"}", &agent, Layer::Semantic));
         assert_ne!(token, idempotency_token(b"{\"text\":\"a\"}", &AgentId::from_bytes([2; 16]), Layer::Episodic));

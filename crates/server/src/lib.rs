@@ -1,1 +1,20 @@
-//! skeleton
+//! REST, gRPC and MCP over one engine, on one port.
+//!
+//! Invariant: handlers convert and delegate; they decide nothing.
+
+pub mod app;
+pub mod config;
+pub mod grpc;
+mod guard;
+mod intake;
+mod logs;
+pub mod mcp;
+mod metrics;
+mod rate;
+mod refusal;
+mod rest;
+mod serve;
+pub mod status;
+
+pub use config::{Config, ConfigError, Flags, Secrets};
+pub use serve::{Ready, ServeError, router, serve, serve_until};

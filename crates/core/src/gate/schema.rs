@@ -227,8 +227,12 @@ impl WriteDraft {
     /// Proves every field, or says all that is wrong.
     ///
     /// # Errors
-    /// With every fault found, those of reading included.
+    /// With every fault found, those of reading included; or `NotFound` when the path names no item.
     pub fn check(self) -> Result<WriteRequest, Refusal> {
+        // A path that names no item is missing like any other; it must not become an insert.
+        if self.item.as_ref().is_some_and(|item| item.parse::<crate::id::ItemId>().is_err()) {
+            return Err(Refusal::not_found());
+        }
         let mut rules = Rules { faults: self.faults };
         let rules_ref = &mut rules;
         let replaces = rules_ref.replaces(self.item.as_deref(), self.supersedes.as_deref());

@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn layers_have_the_lifetimes_of_the_table() {
         let ttls: Vec<_> = Layer::ALL.iter().map(|layer| layer.default_ttl()).collect();
-        let minutes = |n| Some(Period::from_secs(n * 60));
+        let minutes = |n: u64| Some(Period::from_secs(n * 60));
         assert_eq!(ttls, [minutes(15), minutes(480), minutes(90 * 24 * 60), None, None]);
         assert_eq!(Layer::ALL.iter().filter(|layer| !layer.is_logged()).count(), 1);
         assert_eq!(Layer::from_word("semantic"), Some(Layer::Semantic));

@@ -1,0 +1,216 @@
+//! How commands ask a server: REST over one kept connection.
+//!
+//! Invariant: a reply is kept as the text that came, so that `--json` shows exactly that.
+
+use crate::failure::Failure;
+use crate::trust_store;
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::http::{Request, Response};
+use ureq::tls::{RootCerts, TlsConfig};
+use ureq::{Agent, Body};
+
+/// Where a server is unless something else is said.
+pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:7600";
+
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+const CALL_MAX: Duration = Duration::from_secs(60);
+/// As long as the server gives a batch, and a little more.
+const LONG_CALL_MAX: Duration = Duration::from_secs(660);
+const REPLY_BYTES_MAX: u64 = 256 << 20;
+
+/// A server, and who asks it.
+pub(crate) struct Client {
+    agent: Agent,
+    url: String,
+    key: Option<String>,
+}
+
+/// What a server answered with success.
+#[derive(Debug, Clone)]
+pub(crate) struct Reply {
+    /// The status.
+    pub(crate) status: u16,
+    /// The body as it came.
+    pub(crate) text: String,
+    /// The body as JSON; null if it is none.
+    pub(crate) value: Value,
+}
+
+/// One request.
+pub(crate) struct Ask<'a> {
+    method: &'static str,
+    path: String,
+    query: Vec<(&'a str, String)>,
+    body: Option<(&'static str, Vec<u8>)>,
+    headers: Vec<(&'static str, String)>,
+    long: bool,
+}
+
+impl<'a> Ask<'a> {
+    /// A request for a path, given as segments that may hold anything.
+    pub(crate) fn new(method: &'static str, path: &str) -> Self {
+        Self { method, path: path.to_owned(), query: Vec::new(), body: None, headers: Vec::new(), long: false }
+    }
+
+    /// The same request with a parameter, if there is a value.
+    pub(crate) fn with(mut self, name: &'a str, value: Option<impl ToString>) -> Self {
+        self.query.extend(value.map(|value| (name, value.to_string())));
+        self
+    }
+
+    /// The same request with a JSON body.
+    pub(crate) fn json(self, body: &Value) -> Self {
+        self.body("application/json", body.to_string().into_bytes())
+    }
+
+    /// The same request with this body.
+    pub(crate) fn body(mut self, content_type: &'static str, body: Vec<u8>) -> Self {
+        self.body = Some((content_type, body));
+        self
+    }
+
+    /// The same request with a header.
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// The same request, given the time that a batch gets.
+    pub(crate) fn long(mut self) -> Self {
+        self.long = true;
+        self
+    }
+}
+
+impl Client {
+    /// A client of the server at this address.
+    pub(crate) fn new(url: &str, key: Option<String>, ca_cert: Option<&Path>) -> anyhow::Result<Self> {
+        let url = with_scheme(url);
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .timeout_connect(Some(CONNECT_MAX))
+            .user_agent(concat!("tabellion/", env!("CARGO_PKG_VERSION")));
+        if is_loopback(&url) {
+            config = config.proxy(None);
+        }
+        if url.starts_with("https:") {
+            let tls = TlsConfig::builder()
+                .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+                .root_certs(RootCerts::from(trust_store::roots(ca_cert)?));
+            config = config.tls_config(tls.build());
+        }
+        Ok(Self { agent: config.build().new_agent(), url, key })
+    }
+
+    /// The address it asks.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The same server, asked by someone else.
+    pub(crate) fn acting_with(&self, key: &str) -> Self {
+        Self { agent: self.agent.clone(), url: self.url.clone(), key: Some(key.to_owned()) }
+    }
+
+    /// The answer, if it is one of success.
+    pub(crate) fn ask(&self, ask: Ask<'_>) -> Result<Reply, Failure> {
+        let response = self.send(ask)?;
+        let status = response.status().as_u16();
+        let retry_after = header(&response, "retry-after").and_then(|text| text.parse().ok());
+        let text = self.read(response)?;
+        let value = serde_json::from_str(&text).unwrap_or(Value::Null);
+        if (200..300).contains(&status) {
+            Ok(Reply { status, text, value })
+        } else {
+            Err(Failure::refused(status, text, value, retry_after, self.key.is_some()))
+        }
+    }
+
+    /// The bare response, whatever its status.
+    pub(crate) fn send(&self, ask: Ask<'_>) -> Result<Response<Body>, Failure> {
+        let mut request = Request::builder().method(ask.method).uri(target(&self.url, &ask.path, &ask.query));
+        if let Some(key) = &self.key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        for (name, value) in &ask.headers {
+            request = request.header(*name, value);
+        }
+        let limit = if ask.long { LONG_CALL_MAX } else { CALL_MAX };
+        let sent = match ask.body {
+            Some((content_type, body)) => request.header("content-type", content_type).body(body).map(|request| {
+                self.agent.run(self.agent.configure_request(request).timeout_global(Some(limit)).build())
+            }),
+            None => request.body(()).map(|request| {
+                self.agent.run(self.agent.configure_request(request).timeout_global(Some(limit)).build())
+            }),
+        };
+        sent.map_err(ureq::Error::from).flatten().map_err(|cause| Failure::unreachable(&self.url, cause))
+    }
+
+    /// The body of a response.
+    pub(crate) fn read(&self, mut response: Response<Body>) -> Result<String, Failure> {
+        let body = response.body_mut().with_config().limit(REPLY_BYTES_MAX).read_to_string();
+        body.map_err(|cause| Failure::unreachable(&self.url, cause))
+    }
+}
+
+/// The text of a header.
+pub(crate) fn header(response: &Response<Body>, name: &str) -> Option<String> {
+    response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+/// A text as one segment of a path.
+pub(crate) fn segment(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            escaped.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    escaped
+}
+
+fn target(url: &str, path: &str, query: &[(&str, String)]) -> String {
+    let pairs: Vec<_> = query.iter().map(|(name, value)| format!("{name}={}", segment(value))).collect();
+    let mark = if pairs.is_empty() { "" } else { "?" };
+    format!("{url}{path}{mark}{}", pairs.join("&"))
+}
+
+fn with_scheme(url: &str) -> String {
+    let url = url.trim_end_matches('/');
+    if url.contains("://") { url.to_owned() } else { format!("http://{url}") }
+}
+
+/// A proxy has no business between a client and a server of the same machine.
+fn is_loopback(url: &str) -> bool {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    ["127.", "localhost:", "[::1]"].iter().any(|start| host.starts_with(start)) || host == "localhost"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_named_stays_within_its_segment() {
+        assert_eq!(segment("itm_abc"), "itm_abc");
+        assert_eq!(segment("../v1/keys?a=b c"), "..%2Fv1%2Fkeys%3Fa%3Db%20c");
+        let query = [("as_of", "2026-11-15T00:00:00+01:00".to_owned())];
+        assert_eq!(target("http://h", "/v1/items", &query), "http://h/v1/items?as_of=2026-11-15T00%3A00%3A00%2B01%3A00");
+        assert_eq!(target("http://h", "/v1/items", &[]), "http://h/v1/items");
+    }
+
+    #[test]
+    fn addresses_are_taken_as_people_type_them() {
+        assert_eq!(with_scheme("127.0.0.1:7600"), "http://127.0.0.1:7600");
+        assert_eq!(with_scheme("https://memory.example/"), "https://memory.example");
+        assert!(is_loopback("http://127.0.0.1:7600") && is_loopback("http://[::1]:1") && is_loopback("http://localhost:1"));
+        assert!(!is_loopback("https://memory.example"));
+    }
+}

@@ -1,0 +1,215 @@
+//! What can be asked for: one file per command. The doc comment of its arguments is its help.
+
+mod agent;
+mod audit;
+mod bench;
+mod completions;
+mod config;
+mod demo;
+mod doctor;
+mod export;
+mod get;
+mod head;
+mod history;
+mod import;
+mod key;
+mod list;
+mod mcp;
+mod pin;
+mod proof;
+mod provenance;
+mod rebuild;
+mod resource;
+mod restore;
+mod retract;
+mod rollback;
+mod search;
+mod serve;
+mod tenant;
+mod unpin;
+mod user;
+mod verify;
+mod whoami;
+mod write;
+
+use crate::Context;
+use crate::client::{Ask, Reply, segment};
+use crate::output::{Kind, Sheet, field};
+use clap::Subcommand;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+/// What `tabellion` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Serve(serve::Serve),
+    Demo(demo::Demo),
+    Write(Box<write::Write>),
+    Import(import::Import),
+    Get(get::Get),
+    List(list::List),
+    Search(search::Search),
+    History(history::History),
+    Provenance(provenance::ProvenanceOf),
+    Retract(retract::Retract),
+    Rollback(rollback::Rollback),
+    Pin(pin::Pin),
+    Unpin(unpin::Unpin),
+    Whoami(whoami::WhoAmI),
+    #[command(subcommand)]
+    User(user::User),
+    #[command(subcommand)]
+    Agent(agent::Agent),
+    #[command(subcommand)]
+    Resource(resource::Resource),
+    #[command(subcommand)]
+    Key(key::Key),
+    #[command(subcommand)]
+    Tenant(tenant::Tenant),
+    Audit(audit::Audit),
+    Head(head::Head),
+    #[command(subcommand)]
+    Proof(proof::Proof),
+    Verify(verify::Verify),
+    Rebuild(rebuild::Rebuild),
+    Export(export::Export),
+    Restore(restore::Restore),
+    Doctor(doctor::Doctor),
+    Mcp(mcp::Mcp),
+    Config(config::Config),
+    #[command(subcommand)]
+    Bench(bench::Bench),
+    Completions(completions::Completions),
+}
+
+/// Runs a command.
+pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Serve(args) => serve::run(args, context),
+        Command::Demo(args) => demo::run(&args, context),
+        Command::Write(args) => write::run(*args, context),
+        Command::Import(args) => import::run(&args, context),
+        Command::Get(args) => get::run(&args, context),
+        Command::List(args) => list::run(&args, context),
+        Command::Search(args) => search::run(&args, context),
+        Command::History(args) => history::run(&args, context),
+        Command::Provenance(args) => provenance::run(&args, context),
+        Command::Retract(args) => retract::run(&args, context),
+        Command::Rollback(args) => rollback::run(&args, context),
+        Command::Pin(args) => pin::run(&args, context),
+        Command::Unpin(args) => unpin::run(&args, context),
+        Command::Whoami(args) => whoami::run(&args, context),
+        Command::User(args) => user::run(&args, context),
+        Command::Agent(args) => agent::run(&args, context),
+        Command::Resource(args) => resource::run(&args, context),
+        Command::Key(args) => key::run(&args, context),
+        Command::Tenant(args) => tenant::run(&args, context),
+        Command::Audit(args) => audit::run(&args, context),
+        Command::Head(args) => head::run(&args, context),
+        Command::Proof(args) => proof::run(&args, context),
+        Command::Verify(args) => verify::run(&args, context),
+        Command::Rebuild(args) => rebuild::run(&args, context),
+        Command::Export(args) => export::run(&args, context),
+        Command::Restore(args) => restore::run(&args, context),
+        Command::Doctor(args) => doctor::run(&args, context),
+        Command::Mcp(args) => mcp::run(&args, context),
+        Command::Config(args) => config::run(&args, context),
+        Command::Bench(args) => bench::run(&args, context),
+        Command::Completions(args) => completions::run(&args, context),
+    }
+}
+
+/// The two logs of a tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Log {
+    /// What is remembered
+    Memory,
+    /// Who did what
+    Audit,
+}
+
+impl std::fmt::Display for Log {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "memory",
+            Self::Audit => "audit",
+        })
+    }
+}
+
+/// The layers of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Layer {
+    /// Scratch of the task at hand; 15 minutes
+    Working,
+    /// What this session needs; 8 hours
+    Session,
+    /// What happened; 90 days
+    Episodic,
+    /// What is so
+    Semantic,
+    /// How it is done
+    Procedural,
+}
+
+impl std::fmt::Display for Layer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Working => "working",
+            Self::Session => "session",
+            Self::Episodic => "episodic",
+            Self::Semantic => "semantic",
+            Self::Procedural => "procedural",
+        })
+    }
+}
+
+/// The path of an item.
+fn item_path(id: &str) -> String {
+    format!("/v1/items/{}", segment(id))
+}
+
+/// Asks for a change of an item (`:pin` and the like) and shows what became of it.
+fn change(context: &Context, id: &str, verb: &str, body: &Value) -> anyhow::Result<ExitCode> {
+    let reply = context.client()?.ask(Ask::new("POST", &format!("{}:{verb}", item_path(id))).json(body))?;
+    show_outcome(context, &reply)
+}
+
+/// Shows how a write or another change of an item ended.
+fn show_outcome(context: &Context, reply: &Reply) -> anyhow::Result<ExitCode> {
+    context.output.reply(reply, |value| {
+        let mut sheet = Sheet::new([("status", Kind::State), ("id", Kind::Word), ("version", Kind::Word)]);
+        sheet.row([field(value, "status"), field(value, "id"), field(value, "version")]);
+        sheet
+    })
+}
+
+/// A reason as a body, absent if none was given.
+fn reason(reason: Option<&str>) -> Value {
+    let mut body = json!({});
+    set(&mut body, "reason", reason);
+    body
+}
+
+/// Sets a member of a JSON object, if there is a value.
+fn set(body: &mut Value, name: &str, value: Option<impl Into<Value>>) {
+    if let (Value::Object(members), Some(value)) = (body, value) {
+        members.insert(name.to_owned(), value.into());
+    }
+}
+
+/// The items of a reply as a table.
+fn item_sheet(items: &[Value], empty: &'static str) -> Sheet {
+    let mut sheet =
+        Sheet::new([("id", Kind::Word), ("layer", Kind::Word), ("text", Kind::Text), ("updated", Kind::Date)]).or(empty);
+    for item in items {
+        sheet.row([field(item, "id"), field(item, "layer"), topic_and_text(item), field(item, "updated_at")]);
+    }
+    sheet
+}
+
+/// What an item says, behind what it is about.
+fn topic_and_text(item: &Value) -> String {
+    let [key, text] = ["key", "text"].map(|name| field(item, name));
+    if key.is_empty() { text } else { format!("{key}: {text}") }
+}

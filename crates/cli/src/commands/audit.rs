@@ -1,0 +1,45 @@
+//! `audit`: who did what, and how it ended.
+
+use crate::Context;
+use crate::client::Ask;
+use crate::output::{Kind, Sheet, field, rows};
+use serde_json::Value;
+use std::process::ExitCode;
+
+/// Show the trail: who did what, newest first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion audit
+  tabellion audit --action retract --limit 20
+
+Users see their own rows; auditors and admins see all of them.")]
+pub(crate) struct Audit {
+    /// Only this action
+    #[arg(long, value_name = "NAME")]
+    action: Option<String>,
+    /// At most this many
+    #[arg(long, default_value_t = 50, value_name = "NUMBER")]
+    limit: u64,
+    /// Go on where the page before ended
+    #[arg(long, value_name = "TOKEN")]
+    cursor: Option<String>,
+}
+
+pub(super) fn run(args: &Audit, context: &Context) -> anyhow::Result<ExitCode> {
+    let ask = Ask::new("GET", "/v1/audit")
+        .with("action", args.action.as_ref())
+        .with("limit", Some(args.limit))
+        .with("cursor", args.cursor.as_ref());
+    context.output.page(&context.client()?.ask(ask)?, trail)
+}
+
+fn trail(value: &Value) -> Sheet {
+    let columns =
+        [("time", Kind::Time), ("action", Kind::Word), ("outcome", Kind::State), ("user", Kind::Text), ("agent", Kind::Text), ("ids", Kind::Text)];
+    let mut sheet = Sheet::new(columns).or("no rows");
+    for row in rows(value, "rows") {
+        sheet.row(["time", "action", "outcome", "user", "agent", "ids"].map(|name| field(row, name)));
+    }
+    sheet
+}

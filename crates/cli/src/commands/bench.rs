@@ -1,0 +1,23 @@
+//! `bench`: how fast is it on this machine? Every figure stands beside its floor, measured in the same run.
+
+mod bare;
+mod load;
+mod start;
+mod write;
+
+use crate::Context;
+use std::process::ExitCode;
+
+/// Measure this server on this machine
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Bench {
+    Write(write::BenchWrite),
+    Start(start::BenchStart),
+}
+
+pub(super) fn run(args: &Bench, context: &Context) -> anyhow::Result<ExitCode> {
+    match args {
+        Bench::Write(args) => write::run(args, context),
+        Bench::Start(args) => start::run(args, context),
+    }
+}

@@ -1,0 +1,129 @@
+//! `bench write`: durable writes per second, through the engine and over REST, beside bare SQLite.
+
+use super::{bare, load, start::Child};
+use crate::Context;
+use anyhow::{Result, anyhow};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+use tabellion_engine::ports::{SystemClock, SystemEntropy};
+use tabellion_engine::{AuditReads, Call, Engine, EngineLimits, Options};
+
+/// Measure durable writes
+///
+/// For each number of concurrent writers: bare SQLite (one table, primary key, unique token index) appending rows of the
+/// same bytes in batches of that size, then the engine in this process, then a server process over REST. Each write is
+/// one item, durable before it is acknowledged, its row on the audit trail included.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  tabellion bench write\n  tabellion bench write --writers 64 --seconds 10 --json")]
+pub(crate) struct BenchWrite {
+    /// How many write at once
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 16, 64], value_name = "N,…")]
+    writers: Vec<usize>,
+    /// How long each measurement takes
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=600))]
+    seconds: u64,
+    /// Where scratch files go: the disk that is measured (default: the system's folder for them)
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<std::path::PathBuf>,
+}
+
+pub(super) fn run(args: &BenchWrite, context: &Context) -> Result<ExitCode> {
+    let folder = match &args.scratch {
+        Some(folder) => tempfile::tempdir_in(folder)?,
+        None => tempfile::tempdir()?,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let time = Duration::from_secs(args.seconds);
+    let row_bytes = runtime.block_on(row_bytes(folder.path()))?;
+    let mut rows = Vec::new();
+    for &writers in &args.writers {
+        let row = runtime.block_on(one(folder.path(), writers, row_bytes, time))?;
+        if !context.output.json {
+            print(&row);
+        }
+        rows.push(row);
+    }
+    if context.output.json {
+        println!("{}", serde_json::to_string_pretty(&json!({"bytes_per_write": row_bytes, "rows": rows}))?);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(row: &Value) {
+    let number = |path: &str| row.pointer(path).and_then(Value::as_f64).unwrap_or(0.0);
+    println!("{} writers, durable writes/s", number("/writers"));
+    println!("  bare SQLite  {:>8.0}", number("/bare/per_second"));
+    for way in ["engine", "rest"] {
+        println!(
+            "  {way:<11}  {:>8.0}   {:.2}x bare   p50 {:.2} ms   p99 {:.2} ms",
+            number(&format!("/{way}/per_second")),
+            number(&format!("/{way}/ratio")),
+            number(&format!("/{way}/p50_ms")),
+            number(&format!("/{way}/p99_ms")),
+        );
+    }
+}
+
+async fn one(folder: &Path, writers: usize, row_bytes: usize, time: Duration) -> Result<Value> {
+    let serials = Arc::new(AtomicU64::new(0));
+    let bare = {
+        let folder = folder.to_owned();
+        tokio::task::spawn_blocking(move || bare::appends(&folder, writers, row_bytes, time)).await??
+    };
+    let engine = {
+        let (engine, call) = open(&folder.join(format!("engine-{writers}")))?;
+        let reached = load::engine(&engine, &call, writers, time, &serials).await?;
+        tokio::task::spawn_blocking(move || engine.close()).await?;
+        reached
+    };
+    let rest = {
+        let server = Child::start(&folder.join(format!("rest-{writers}")))?;
+        load::rest(&server.address, &server.key, writers, time, &serials).await?
+    };
+    let way = |reached: &load::Reached| {
+        json!({"per_second": reached.per_second, "ratio": reached.per_second / bare, "p50_ms": reached.p50_ms, "p99_ms": reached.p99_ms})
+    };
+    Ok(json!({"writers": writers, "bare": {"per_second": bare}, "engine": way(&engine), "rest": way(&rest)}))
+}
+
+pub(super) fn open(data: &Path) -> Result<(Engine, Call)> {
+    let options = Options {
+        data: Some(data.to_owned()),
+        master_key: None,
+        admin_key: None,
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(SystemEntropy),
+        limits: EngineLimits::default(),
+        audit_reads: AuditReads::Async,
+    };
+    let (engine, first) = Engine::open(options)?;
+    let first = first.ok_or_else(|| anyhow!("the scratch directory was not empty"))?;
+    let caller = engine.authenticate(&first.admin_key).map_err(|refusal| anyhow!(refusal.message))?;
+    Ok((engine, Call { caller, request_id: None }))
+}
+
+/// How many bytes one write puts into the log file's rows, trail included: what the bare rows must hold too.
+async fn row_bytes(folder: &Path) -> Result<usize> {
+    const WRITES: u64 = 64;
+    let data = folder.join("bytes");
+    let (engine, call) = open(&data)?;
+    let serials = Arc::new(AtomicU64::new(0));
+    let sum = || -> Result<u64> {
+        let tenant = tabellion_engine::offline::tenants(&data)?.first().copied().ok_or_else(|| anyhow!("no tenant"))?;
+        let log = rusqlite::Connection::open(data.join("tenants").join(tenant.to_string()).join("log.db"))?;
+        let sql = "SELECT (SELECT total(length(body) + coalesce(length(sealed), 0) + length(leaf)) FROM memory_entry)
+                        + (SELECT total(length(body) + length(leaf)) FROM audit_entry)";
+        Ok(log.query_row(sql, [], |row| row.get::<_, f64>(0))? as u64)
+    };
+    let before = sum()?;
+    for _ in 0..WRITES {
+        load::engine_once(&engine, &call, &serials).await?;
+    }
+    let bytes = (sum()? - before) / WRITES;
+    tokio::task::spawn_blocking(move || engine.close()).await?;
+    Ok(usize::try_from(bytes)?)
+}

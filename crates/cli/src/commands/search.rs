@@ -1,0 +1,60 @@
+//! `search`: the items that answer a question best.
+
+use super::{Layer, set, topic_and_text};
+use crate::Context;
+use crate::client::Ask;
+use crate::output::{Kind, Sheet, field, rows};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+/// Search the items that this key can see
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion search \"which port\"
+  tabellion search \"how to deploy\" -k 3 --layer procedural --layer semantic
+  tabellion search \"which port\" --as-of 2026-11-15T00:00:00Z --json")]
+pub(crate) struct Search {
+    /// What to look for
+    query: String,
+    /// At most this many results
+    #[arg(short, default_value_t = 10, value_name = "NUMBER")]
+    k: u64,
+    /// How to search
+    #[arg(long, default_value = "hybrid", value_parser = ["hybrid", "dense", "lexical", "graph"])]
+    mode: String,
+    /// Only this layer; may be repeated
+    #[arg(long = "layer", value_enum, value_name = "LAYER")]
+    layers: Vec<Layer>,
+    /// Only this namespace
+    #[arg(long, value_name = "NAME")]
+    namespace: Option<String>,
+    /// As it stood at this time or token
+    #[arg(long, value_name = "TIME")]
+    as_of: Option<String>,
+    /// Not before the server has seen the write that gave this token
+    #[arg(long, value_name = "TOKEN")]
+    min_token: Option<String>,
+}
+
+pub(super) fn run(args: &Search, context: &Context) -> anyhow::Result<ExitCode> {
+    let mut body = json!({"query": args.query, "k": args.k, "mode": args.mode});
+    if !args.layers.is_empty() {
+        set(&mut body, "layers", Some(args.layers.iter().map(ToString::to_string).collect::<Vec<_>>()));
+    }
+    set(&mut body, "namespace", args.namespace.as_deref());
+    set(&mut body, "as_of", args.as_of.as_deref());
+    set(&mut body, "min_token", args.min_token.as_deref());
+    let reply = context.client()?.ask(Ask::new("POST", "/v1/search").json(&body))?;
+    context.output.reply(&reply, found)
+}
+
+fn found(value: &Value) -> Sheet {
+    let columns = [("score", Kind::Number), ("trust", Kind::State), ("id", Kind::Word), ("text", Kind::Text)];
+    let mut sheet = Sheet::new(columns).or("nothing found");
+    for result in rows(value, "results") {
+        let score = result.get("score").and_then(Value::as_f64).unwrap_or_default();
+        sheet.row([format!("{score:.3}"), field(result, "trust"), field(result, "id"), topic_and_text(result)]);
+    }
+    sheet
+}

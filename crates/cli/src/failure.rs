@@ -1,0 +1,279 @@
+//! What went wrong, and what to do next.
+//!
+//! Invariant: every way of failing ends in a message that names the next step where there is one, and exit code 1.
+
+use crate::output::Output;
+use serde_json::{Value, json};
+use std::io;
+use std::process::ExitCode;
+
+/// A request that did not succeed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The server answered and said no.
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// The body as it came.
+        text: String,
+        /// The body as JSON.
+        refusal: Value,
+        /// When to try again, in seconds.
+        retry_after_s: Option<u64>,
+        /// Whether a credential was sent.
+        with_key: bool,
+    },
+    /// No answer came.
+    Unreachable {
+        /// Where it was sought.
+        url: String,
+        /// What happened.
+        cause: String,
+        /// Whether nothing listens there.
+        is_refused: bool,
+    },
+}
+
+impl Failure {
+    pub(crate) fn refused(
+        status: u16,
+        text: String,
+        refusal: Value,
+        retry_after_s: Option<u64>,
+        with_key: bool,
+    ) -> Self {
+        Self::Refused { status, text, refusal, retry_after_s, with_key }
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "it is the target of map_err")]
+    pub(crate) fn unreachable(url: &str, cause: ureq::Error) -> Self {
+        let is_refused = matches!(&cause, ureq::Error::Io(io) if io.kind() == io::ErrorKind::ConnectionRefused)
+            || matches!(&cause, ureq::Error::ConnectionFailed);
+        Self::Unreachable { url: url.to_owned(), cause: cause.to_string(), is_refused }
+    }
+
+    /// The code of a refusal.
+    pub(crate) fn code(&self) -> &str {
+        match self {
+            Self::Refused { refusal, .. } => refusal.get("code").and_then(Value::as_str).unwrap_or("UNEXPECTED"),
+            Self::Unreachable { .. } => "UNREACHABLE",
+        }
+    }
+
+    /// The seconds to wait, if trying again may help.
+    pub(crate) fn worth_waiting(&self) -> Option<u64> {
+        match self {
+            Self::Refused { status: 429 | 503, retry_after_s, .. } => Some(retry_after_s.unwrap_or(1)),
+            Self::Refused { .. } | Self::Unreachable { .. } => None,
+        }
+    }
+
+    /// What to do next.
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused { retry_after_s: Some(seconds), .. } => {
+                Some(format!("try again in {seconds} s; nothing was written"))
+            }
+            Self::Refused { refusal, with_key, .. } => hint_of(self.code(), *with_key, refusal),
+            Self::Unreachable { is_refused: true, .. } => Some(
+                "is the server running? start it with `tabellion serve`, or name another with --url or TABELLION_URL".into(),
+            ),
+            Self::Unreachable { .. } => Some("`tabellion doctor` looks for the cause".into()),
+        }
+    }
+
+    /// The failure as programs read it: the server's own words where it said some.
+    fn as_json(&self) -> String {
+        match self {
+            Self::Refused { text, refusal, .. } if refusal.is_object() => text.clone(),
+            Self::Refused { .. } | Self::Unreachable { .. } => {
+                json!({"code": self.code(), "message": self.to_string(), "errors": []}).to_string()
+            }
+        }
+    }
+
+    fn faults(&self) -> &[Value] {
+        match self {
+            Self::Refused { refusal, .. } => faults_of(refusal),
+            Self::Unreachable { .. } => &[],
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused { status, text, refusal, .. } => match refusal.get("message").and_then(Value::as_str) {
+                Some(message) => f.write_str(message),
+                None => write!(f, "the server answered {status}: {}", text.chars().take(200).collect::<String>()),
+            },
+            Self::Unreachable { url, is_refused: true, .. } => write!(f, "nothing answers at {url}"),
+            Self::Unreachable { url, cause, .. } => write!(f, "no answer from {url}: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// The faults that a refusal lists.
+pub(crate) fn faults_of(refusal: &Value) -> &[Value] {
+    refusal.get("errors").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// One fault on one line: where, what would pass, what came.
+pub(crate) fn fault_line(fault: &Value) -> String {
+    let text = |name: &str| fault.get(name).and_then(Value::as_str);
+    let place = text("path").filter(|path| !path.is_empty()).unwrap_or("/");
+    let mut line = match text("expected") {
+        Some(expected) => format!("{place}: expected {expected}"),
+        None => format!("{place}: {}", text("code").unwrap_or("not accepted")),
+    };
+    if let Some(actual) = text("actual") {
+        line.push_str(&format!(", got {actual}"));
+    }
+    line
+}
+
+/// What helps with each code; `{request_id}` is put in by the caller.
+const HINTS: [(&str, &str); 20] = [
+    ("FORBIDDEN", "this needs another role; `tabellion whoami` shows yours"),
+    ("PAIR_REQUIRED", "this key names no user; make one that does: `tabellion key create --user NAME --agent NAME`"),
+    ("SHARING_OFF", "leave --tier out, or say --tier private"),
+    ("NOT_FOUND", "`tabellion list` shows the items that this key can see; `tabellion history ID` also those retracted"),
+    ("NAME_TAKEN", "choose another name; the `list` command shows those in use"),
+    ("VERSION_CONFLICT", "someone wrote in between: read it again with `tabellion get ID`, then repeat with its version"),
+    ("NOT_THE_HEAD", "`tabellion history ID` shows which version is active"),
+    ("REQUEST_ID_REUSED", "new content needs a new --request-id"),
+    ("TOKEN_INVALID", "a token opens only for the key it was given to; a time works for every key"),
+    ("TOKEN_MISMATCH", "leave the idempotency token out; the server computes it"),
+    ("EXCERPT_HASH_MISMATCH", "leave excerpt_hash out, or give the SHA-256 of the excerpt"),
+    ("MODE_UNAVAILABLE", "use --mode hybrid or --mode lexical"),
+    ("WORKING_FULL", "working items lapse by themselves; write to another --layer, or retract some"),
+    ("OVERLOADED", "try again; nothing was written"),
+    ("RATE_LIMITED", "try again a little slower; nothing was written"),
+    ("STORAGE_FAILED", "nothing was written; on the server, `tabellion doctor --data DIR` looks for the cause"),
+    ("DEADLINE_EXCEEDED", "nothing was written; give it a later --deadline"),
+    ("MIN_TOKEN_TIMEOUT", "the server is behind; try again"),
+    ("TIMEOUT", "try again; writing the same item twice is a replay, not a second item"),
+    ("INTERNAL", "a fault of the server; its log has the details under the request id {request_id}"),
+];
+
+fn hint_of(code: &str, with_key: bool, refusal: &Value) -> Option<String> {
+    if code == "UNAUTHENTICATED" {
+        return Some(if with_key {
+            "the key was not accepted: it may be revoked, expired or of another server; `tabellion key create` makes one".into()
+        } else {
+            "set TABELLION_KEY to a key; the first start of a server prints the admin's, and `tabellion key create` makes more"
+                .into()
+        });
+    }
+    let request_id = refusal.get("request_id").and_then(Value::as_str).unwrap_or("unknown");
+    HINTS.iter().find(|(known, _)| *known == code).map(|(_, hint)| hint.replace("{request_id}", request_id))
+}
+
+/// Prints an error and tells the exit code. A reader that went away is no error.
+pub(crate) fn report(error: &anyhow::Error, output: &Output) -> ExitCode {
+    if error.chain().any(is_broken_pipe) {
+        return ExitCode::SUCCESS;
+    }
+    let failure = error.downcast_ref::<Failure>();
+    if output.is_json() {
+        let plain = || json!({"code": "FAILED", "message": format!("{error:#}"), "errors": []}).to_string();
+        // A reader that went away gets nothing; the exit code still tells.
+        let _gone = output.raw_json(&failure.map_or_else(plain, Failure::as_json));
+    }
+    for line in lines(error) {
+        output.complain(&line);
+    }
+    ExitCode::FAILURE
+}
+
+/// One line of a complaint.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// What went wrong.
+    Error(String),
+    /// Where.
+    Fault(String),
+    /// What to do next.
+    Hint(String),
+}
+
+fn lines(error: &anyhow::Error) -> Vec<Line> {
+    let Some(failure) = error.downcast_ref::<Failure>() else {
+        return vec![Line::Error(format!("{error:#}"))];
+    };
+    let headline = match failure {
+        Failure::Refused { .. } => format!("{}: {failure}", failure.code()),
+        Failure::Unreachable { .. } => failure.to_string(),
+    };
+    let (inner, outer) = (failure.to_string(), error.to_string());
+    let around = (inner != outer).then_some(Line::Fault(outer));
+    let faults = failure.faults().iter().map(|fault| Line::Fault(fault_line(fault)));
+    let hint = failure.hint().map(Line::Hint);
+    std::iter::once(Line::Error(headline)).chain(faults).chain(around).chain(hint).collect()
+}
+
+fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tabellion_core::error::Code;
+
+    fn rendered(status: u16, refusal: Value, with_key: bool) -> String {
+        let failure = Failure::refused(status, refusal.to_string(), refusal, None, with_key);
+        let rendered = lines(&failure.into()).into_iter().map(|line| match line {
+            Line::Error(text) => format!("error: {text}"),
+            Line::Fault(text) => format!("  {text}"),
+            Line::Hint(text) => format!("hint: {text}"),
+        });
+        rendered.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn each_fault_has_its_line() {
+        let refusal = json!({"code": "SCHEMA_INVALID", "message": "2 faults", "gate": "schema", "errors": [
+            {"path": "/confidence", "code": "CONSTRAINT_VIOLATION", "expected": "a number from 0 to 1", "actual": "7"},
+            {"path": "/text", "code": "MISSING_REQUIRED_FIELD"}]});
+        assert_eq!(
+            rendered(422, refusal, true),
+            "error: SCHEMA_INVALID: 2 faults\n  /confidence: expected a number from 0 to 1, got 7\n  /text: MISSING_REQUIRED_FIELD"
+        );
+    }
+
+    #[test]
+    fn a_hint_fits_what_was_done() {
+        let refusal = json!({"code": "UNAUTHENTICATED", "message": "no credential", "errors": []});
+        assert!(rendered(401, refusal.clone(), false).contains("hint: set TABELLION_KEY to a key"));
+        assert!(rendered(401, refusal, true).contains("hint: the key was not accepted"));
+        let refusal = json!({"code": "INTERNAL", "message": "a fault of ours", "request_id": "r-7"});
+        assert!(rendered(500, refusal, true).ends_with("under the request id r-7"));
+    }
+
+    #[test]
+    fn an_answer_of_something_else_is_shown_as_it_is() {
+        let failure = Failure::refused(502, "<html>Bad Gateway".into(), Value::Null, None, true);
+        assert_eq!(failure.to_string(), "the server answered 502: <html>Bad Gateway");
+        assert_eq!(failure.code(), "UNEXPECTED");
+        let json: Value = serde_json::from_str(&failure.as_json()).unwrap();
+        assert_eq!(json["code"], "UNEXPECTED");
+    }
+
+    #[test]
+    fn hints_are_for_codes_that_exist() {
+        for (code, _) in HINTS {
+            assert!(Code::ALL.iter().any(|known| known.as_str() == code), "{code}");
+        }
+    }
+
+    #[test]
+    fn refusals_that_pass_are_waited_for() {
+        let failure = |status, seconds| Failure::refused(status, String::new(), Value::Null, seconds, true);
+        assert_eq!(failure(503, Some(3)).worth_waiting(), Some(3));
+        assert_eq!(failure(429, None).worth_waiting(), Some(1));
+        assert_eq!(failure(409, None).worth_waiting(), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! Golden vectors: the bytes of an entry, a head and a sealed part, as any other program must make them.
+//!
+//! A change here is a change of the format: old logs would no longer verify.
+#![allow(clippy::unwrap_used, reason = "a failure is a panic")]
+
+use tabellion_core::access::Role;
+use tabellion_core::canonical::hex;
+use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, TenantId, UserId, VersionId};
+use tabellion_core::item::{Layer, Operation, Tier};
+use tabellion_core::log::{
+    Actor, AuditRecord, Entry, Event, Frontier, Head, IssuedKey, LogName, Lsn, Payload, Principal, SealedRef, SigningKey,
+    WrittenVersion, leaf_hash,
+};
+use tabellion_core::seal::{DataKey, Sealed, Secret, commitment};
+use tabellion_core::time::Timestamp;
+
+fn actor() -> Actor {
+    Actor { user: Some(UserId::from_bytes([1; 16])), agent: Some(AgentId::from_bytes([2; 16])) }
+}
+
+fn entry(lsn: u64, actor: Actor, event: Event, sealed: Option<SealedRef>) -> Entry {
+    Entry { lsn: Lsn::new(lsn), time: Timestamp::from_micros(1_794_700_800_000_000), actor, event, sealed }
+}
+
+fn entries() -> Vec<(&'static str, Entry)> {
+    let tenant = TenantId::from_bytes([9; 16]);
+    let sealed = Some(SealedRef { key: 7, commitment: [8; 32] });
+    let written = WrittenVersion {
+        operation: Operation::Update,
+        item: ItemId::from_bytes([3; 16]),
+        version: VersionId::from_bytes([4; 16]),
+        parents: vec![VersionId::from_bytes([5; 16])],
+        layer: Layer::Episodic,
+        tier: Tier::Private,
+        namespace: "default".into(),
+        owner: UserId::from_bytes([1; 16]),
+        agents: vec![AgentId::from_bytes([2; 16])],
+        resources: vec![ResourceId::from_bytes([6; 16])],
+        confidence: 0.8,
+        token: [10; 32],
+        request: None,
+        expires_at: Some(Timestamp::from_micros(1_794_700_800_000_001)),
+    };
+    let issued = IssuedKey { key: KeyId::from_bytes([11; 16]), fingerprint: [12; 32], user: Some(UserId::from_bytes([1; 16])), agent: None, expires_at: None };
+    let audited = AuditRecord {
+        action: "write".into(),
+        outcome: "committed".into(),
+        epoch: 4,
+        memory: Lsn::new(300),
+        ids: vec!["itm_x".into()],
+        query: None,
+        request_id: Some("r".into()),
+        trace_id: None,
+    };
+    let item = ItemId::from_bytes([3; 16]);
+    let version = VersionId::from_bytes([4; 16]);
+    vec![
+        ("tenant_created", entry(1, Actor::SERVER, Event::TenantCreated { tenant, public_key: [13; 32], operator: true }, sealed)),
+        ("user_created", entry(2, Actor::SERVER, Event::UserCreated { user: UserId::from_bytes([1; 16]), role: Role::Admin }, sealed)),
+        ("agent_created", entry(3, Actor::SERVER, Event::AgentCreated { agent: AgentId::from_bytes([2; 16]), trust_declared: true }, sealed)),
+        ("resource_created", entry(4, actor(), Event::ResourceCreated { resource: ResourceId::from_bytes([6; 16]) }, sealed)),
+        ("key_issued", entry(5, actor(), Event::KeyIssued(issued), None)),
+        ("key_revoked", entry(6, actor(), Event::KeyRevoked { key: KeyId::from_bytes([11; 16]) }, None)),
+        ("version_written", entry(300, actor(), Event::VersionWritten(written), sealed)),
+        ("version_retracted", entry(301, actor(), Event::VersionRetracted { item, version }, sealed)),
+        ("version_expired", entry(302, Actor::SERVER, Event::VersionExpired { item, version }, None)),
+        ("item_pinned", entry(303, actor(), Event::ItemPinned { item }, None)),
+        ("item_unpinned", entry(304, actor(), Event::ItemUnpinned { item }, None)),
+        ("audited", entry(1, actor(), Event::Audited(audited), None)),
+    ]
+}
+
+/// Every line of the golden file: a name and what it must be.
+fn lines() -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut tree = Frontier::default();
+    for (name, entry) in entries() {
+        let body = entry.encode();
+        assert_eq!(Entry::decode(&body).unwrap(), entry, "{name}");
+        tree.append(leaf_hash(&body), &mut Vec::new());
+        lines.push(format!("entry {name} {}", hex(&body)));
+        lines.push(format!("leaf {name} {}", hex(&leaf_hash(&body))));
+    }
+    lines.push(format!("root {}", hex(&tree.root())));
+    let tenant = TenantId::from_bytes([9; 16]);
+    let key = SigningKey::from_seed(&Secret::from_bytes([14; 32]));
+    let head = Head { size: tree.size(), time: Timestamp::from_micros(1_794_700_800_000_000), root: tree.root() };
+    lines.push(format!("public_key {}", hex(&key.verifying_key().to_bytes())));
+    for log in LogName::ALL {
+        lines.push(format!("signature {} {}", log.as_str(), hex(&key.sign(tenant, log, head).signature)));
+    }
+    let payload = Payload::Principal(Principal { name: "ana".into(), kind: None, description: Some("a person".into()) });
+    let data_key = DataKey { id: 7, secret: Secret::from_bytes([15; 32]) };
+    let sealed = Sealed::close(tenant, &data_key, &[16; 28], &payload.encode());
+    lines.push(format!("payload {}", hex(&payload.encode())));
+    lines.push(format!("sealed {}", hex(&sealed.bytes)));
+    lines.push(format!("commitment {}", hex(&commitment(&sealed.bytes))));
+    lines
+}
+
+/// GOV-5.4: one canonical encoding, fixed for ever.
+#[test]
+fn bytes_are_as_published() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/v1.txt");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, lines().join("\n") + "\n").unwrap();
+    }
+    let golden = std::fs::read_to_string(path).unwrap();
+    assert_eq!(golden.lines().collect::<Vec<_>>(), lines());
+}
+
+/// Bytes that are not canonical are not an entry, however close: a longer integer, a trailing byte, an indefinite length.
+#[test]
+fn other_encodings_are_refused() {
+    for (name, entry) in entries() {
+        let body = entry.encode();
+        let mut trailing = body.clone();
+        trailing.push(0);
+        assert!(Entry::decode(&trailing).is_err(), "{name}: a trailing byte");
+        let mut indefinite = body.clone();
+        indefinite[0] = 0x9f;
+        indefinite.push(0xff);
+        assert!(Entry::decode(&indefinite).is_err(), "{name}: an indefinite length");
+        assert!(Entry::decode(&body[..body.len() - 1]).is_err(), "{name}: cut short");
+    }
+    let longer = [&[0x85, 0x18, 0x01][..], &entries()[0].1.encode()[2..]].concat();
+    assert!(Entry::decode(&longer).is_err(), "a longer form of 1");
+}

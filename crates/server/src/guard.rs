@@ -1,0 +1,165 @@
+//! What stands between a connection and a handler?
+//!
+//! Two layers around every route of every transport. `observe`, the outer one, numbers the request, renders a refusal,
+//! counts and logs; `protect` sheds load, keeps rates and time, and catches panics. Neither looks at a body.
+
+use crate::app::App;
+use crate::metrics;
+use crate::refusal::{Refused, Wire, render};
+use crate::rest::route_of;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+use tabellion_core::canonical::hex;
+use tabellion_core::error::{Code, Refusal};
+use tabellion_engine::ports::{Entropy, SystemEntropy};
+use tokio::time::Instant;
+
+/// The request's number, in both directions.
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+const REQUEST_ID_CHARS_MAX: usize = 128;
+
+/// What the log says of a request whose client went away: as nginx says it.
+const CLIENT_GONE: u16 = 499;
+
+/// The number of a request, among its extensions.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(pub(crate) String);
+
+/// The secret in `Authorization: Bearer …`.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, secret) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim()).filter(|secret| !secret.is_empty())
+}
+
+/// Numbers, renders, counts and logs.
+pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
+    let wire = Wire::of(request.headers());
+    let id = request_id(request.headers());
+    let mut line = Line::new(&request, &id);
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let mut response = render(next.run(request).await, &id, wire);
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    line.answered(response.status());
+    response
+}
+
+/// The client's number if it is one that can stand in a log, else a new one.
+fn request_id(headers: &HeaderMap) -> String {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
+    match given {
+        Some(id) if (1..=REQUEST_ID_CHARS_MAX).contains(&id.len()) && id.bytes().all(fits) => id.to_owned(),
+        _ => hex(&<dyn Entropy>::bytes::<16>(&SystemEntropy)),
+    }
+}
+
+/// The log line of one request; written when it is answered, or dropped unanswered.
+struct Line {
+    method: &'static str,
+    route: String,
+    id: String,
+    started: Instant,
+    is_written: bool,
+}
+
+impl Line {
+    fn new(request: &Request, id: &str) -> Self {
+        let method = metrics::method_label(request.method());
+        Self { method, route: route_of(request), id: id.to_owned(), started: Instant::now(), is_written: false }
+    }
+
+    fn answered(&mut self, status: StatusCode) {
+        let took = self.started.elapsed();
+        metrics::answered(self.method, &self.route, status, took);
+        self.write(status.as_u16(), took);
+    }
+
+    fn write(&mut self, status: u16, took: Duration) {
+        self.is_written = true;
+        let latency_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let Self { method, route, id, .. } = self;
+        tracing::info!(method = *method, route = %route, status, latency_us, request_id = %id, "request");
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if !self.is_written {
+            self.write(CLIENT_GONE, self.started.elapsed());
+        }
+    }
+}
+
+/// Sheds load, keeps rates and time, catches panics.
+///
+/// Probes are let through: what watches the server must see it when it is full.
+pub(crate) async fn protect(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    if is_probe(request.uri().path()) {
+        return next.run(request).await;
+    }
+    let under_way = match app.admit() {
+        Ok(under_way) => under_way,
+        Err(refusal) => return Refused(refusal).into_response(),
+    };
+    if let Some(Err(refusal)) = bearer(request.headers()).map(|secret| app.take(secret)) {
+        return Refused(refusal).into_response();
+    }
+    request.extensions_mut().insert(Arc::clone(&under_way));
+    let answer = AssertUnwindSafe(next.run(request)).catch_unwind();
+    match tokio::time::timeout(app.limits().request_time_max(), answer).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_logged_by_the_hook)) => Refused(Refusal::new(Code::Internal, "something broke here; the log has more")).into_response(),
+        Err(_) => Refused(Refusal::new(Code::Timeout, "the request took longer than the server allows")).into_response(),
+    }
+}
+
+fn is_probe(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz" | "/metrics")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())])
+    }
+
+    #[test]
+    fn a_number_from_outside_must_fit_a_log() {
+        let check = |given: &str, kept: bool| {
+            let id = request_id(&headers(REQUEST_ID, given));
+            assert_eq!(id == given, kept, "{given}");
+            assert!(kept || (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())));
+        };
+        check("abc-1.2_3", true);
+        check(&"a".repeat(128), true);
+        check(&"a".repeat(129), false);
+        check("a b", false);
+        check("", false);
+        check("a\"b", false);
+    }
+
+    #[test]
+    fn only_a_bearer_is_a_credential() {
+        let check = |given: &str, expected: Option<&str>| {
+            assert_eq!(bearer(&headers(header::AUTHORIZATION, given)), expected, "{given}");
+        };
+        check("Bearer tab_x", Some("tab_x"));
+        check("bearer  tab_x ", Some("tab_x"));
+        check("Basic tab_x", None);
+        check("Bearer", None);
+        check("Bearer  ", None);
+        check("tab_x", None);
+    }
+}

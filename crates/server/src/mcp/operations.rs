@@ -1,0 +1,180 @@
+//! What does each tool do? Read its arguments, ask the engine, and answer as REST does.
+
+use super::params::{ChangeItem, GetItem, ItemVersions, ListItems, Nothing, RollbackItem, SearchItems};
+use super::text;
+use super::tools::ToolName;
+use crate::rest::dto::{ChangedBody, FoundBody, ItemBody, ItemsBody, VersionsBody, WhoAmIBody, WrittenBody};
+use crate::rest::body::{no_identity, typed};
+use rmcp::model::JsonObject;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tabellion_core::error::{Code, Fault, Refusal};
+use tabellion_core::gate::{WriteDraft, read_write};
+use tabellion_core::id::ItemId;
+use tabellion_engine::reply::{Changed, ListQuery, SearchQuery};
+use tabellion_engine::{Call, Engine};
+
+/// What a tool answers: for a model, and for programs.
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) body: Value,
+}
+
+impl Answer {
+    fn new(text: String, body: impl Serialize) -> Result<Self, Refusal> {
+        let body = serde_json::to_value(body);
+        let body = body.map_err(|_| Refusal::new(Code::Internal, "the answer has no JSON form"))?;
+        Ok(Self { text, body })
+    }
+
+    fn changed(changed: Changed) -> Result<Self, Refusal> {
+        Self::new(text::changed(&changed), ChangedBody::from(changed))
+    }
+}
+
+/// Runs one tool for one caller.
+pub(super) async fn run(engine: &Engine, call: &Call, tool: ToolName, arguments: JsonObject) -> Result<Answer, Refusal> {
+    match tool {
+        ToolName::WriteItem => {
+            let written = engine.write(call, draft(arguments)?).await?;
+            Answer::new(text::written(&written), WrittenBody::from(written))
+        }
+        ToolName::GetItem => {
+            let asked: GetItem = read(arguments)?;
+            let item = engine.get(call, &asked.id, asked.as_of.as_deref()).await?;
+            Answer::new(text::item(&item), ItemBody::from(item))
+        }
+        ToolName::ListItems => {
+            let page = engine.list(call, read::<ListItems>(arguments)?.into()).await?;
+            Answer::new(text::items(&page), ItemsBody::from(page))
+        }
+        ToolName::SearchItems => {
+            let found = engine.search(call, read::<SearchItems>(arguments)?.into()).await?;
+            Answer::new(text::found(&found), FoundBody::from(found))
+        }
+        ToolName::ItemVersions => {
+            let asked: ItemVersions = read(arguments)?;
+            let versions = engine.versions(call, &asked.id).await?;
+            let text = text::versions(&versions);
+            Answer::new(text, VersionsBody { versions: versions.into_iter().map(Into::into).collect() })
+        }
+        ToolName::RetractItem => {
+            let asked: ChangeItem = read(arguments)?;
+            Answer::changed(engine.retract(call, &asked.id, asked.reason).await?)
+        }
+        ToolName::RollbackItem => {
+            let asked: RollbackItem = read(arguments)?;
+            Answer::changed(engine.rollback(call, &asked.id, asked.version.as_deref(), asked.reason).await?)
+        }
+        ToolName::PinItem => {
+            let asked: ChangeItem = read(arguments)?;
+            Answer::changed(engine.pin(call, &asked.id, asked.reason).await?)
+        }
+        ToolName::UnpinItem => {
+            let asked: ChangeItem = read(arguments)?;
+            Answer::changed(engine.unpin(call, &asked.id, asked.reason).await?)
+        }
+        ToolName::WhoAmI => {
+            let Nothing {} = read(arguments)?;
+            let who = engine.whoami(call).await?;
+            Answer::new(text::whoami(&who), WhoAmIBody::from(who))
+        }
+    }
+}
+
+/// Arguments of a memory operation: they name nobody, and nothing unknown.
+fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, Refusal> {
+    no_identity(&arguments)?;
+    typed(arguments)
+}
+
+/// A write as drafted. `id`, which REST has in its path, makes it an update.
+fn draft(mut arguments: JsonObject) -> Result<WriteDraft, Refusal> {
+    let id = arguments.remove("id");
+    let mut draft = read_write(Value::Object(arguments))?;
+    match id {
+        None | Some(Value::Null) => {}
+        // The gate takes a draft without a readable item for an insert, so a text that is no id must stop here.
+        Some(Value::String(id)) => {
+            id.parse::<ItemId>().map_err(|_| Refusal::not_found())?;
+            draft.item = Some(id);
+        }
+        Some(_) => draft.faults.push(Fault::new("/id", Code::TypeMismatch, "string")),
+    }
+    Ok(draft)
+}
+
+impl From<ListItems> for ListQuery {
+    fn from(asked: ListItems) -> Self {
+        Self { namespace: asked.namespace, layer: asked.layer, limit: asked.limit, cursor: asked.cursor }
+    }
+}
+
+impl From<SearchItems> for SearchQuery {
+    fn from(asked: SearchItems) -> Self {
+        Self {
+            query: asked.query,
+            k: asked.k,
+            mode: asked.mode,
+            layers: asked.layers.unwrap_or_default(),
+            namespace: asked.namespace,
+            as_of: asked.as_of,
+            min_token: asked.min_token,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use tabellion_core::gate::IDENTITY_FIELDS;
+
+    fn object(value: Value) -> JsonObject {
+        let Value::Object(object) = value else { panic!("an object") };
+        object
+    }
+
+    /// SHARE-28: no argument of any tool says who acts.
+    #[test]
+    fn identity_in_arguments_is_refused() {
+        for name in IDENTITY_FIELDS {
+            let refusal = draft(object(json!({"text": "a", name: "x"}))).unwrap_err();
+            assert_eq!(refusal.code, Code::IdentityInBody, "{name}");
+            let refusal = read::<SearchItems>(object(json!({"query": "a", name: "x"}))).err().unwrap();
+            assert_eq!(refusal.code, Code::IdentityInBody, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_fault_of_a_write_is_listed() {
+        let drafted = draft(object(json!({"id": 5, "confidence": 1.2, "colour": "red"}))).unwrap();
+        let refusal = drafted.check().unwrap_err();
+        let mut paths: Vec<&str> = refusal.errors.iter().map(|fault| fault.path.as_str()).collect();
+        paths.sort_unstable();
+        assert_eq!(paths, ["/colour", "/confidence", "/id", "/text"]);
+    }
+
+    #[test]
+    fn an_id_makes_a_write_an_update() {
+        let id = ItemId::from_bytes([7; 16]).to_string();
+        assert_eq!(draft(object(json!({"text": "a", "id": id}))).unwrap().item, Some(id));
+        assert_eq!(draft(object(json!({"text": "a", "id": null}))).unwrap().item, None);
+    }
+
+    /// SHARE-41: what is no id is missing, like an id of nothing; it does not become a new item.
+    #[test]
+    fn an_update_of_what_is_no_id_finds_nothing() {
+        for bad in ["", "itm_x"] {
+            assert_eq!(draft(object(json!({"text": "a", "id": bad}))).unwrap_err(), Refusal::not_found(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn unknown_arguments_are_refused() {
+        let refusal = read::<ItemVersions>(object(json!({"id": "itm_a", "depth": 1}))).err().unwrap();
+        assert_eq!(refusal.errors[0].code, Code::UnknownField);
+        assert!(read::<Nothing>(object(json!({}))).is_ok());
+    }
+}

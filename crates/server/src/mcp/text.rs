@@ -1,0 +1,101 @@
+//! How does an answer read to a model that sees text alone?
+//!
+//! One line per thing. What was remembered is quoted as a JSON string, so that no text can pass for a line of ours.
+
+use std::fmt::Write;
+use tabellion_core::error::Refusal;
+use tabellion_engine::reply::{Changed, Found, ItemReply, Page, SearchReply, VersionReply, WhoAmI, Written};
+
+pub(super) fn written(written: &Written) -> String {
+    let status = written.status.as_str();
+    format!("{status}: {} as {}, trust {}", written.id, written.version, written.trust.as_str())
+}
+
+pub(super) fn changed(changed: &Changed) -> String {
+    format!("{}: {}, version {}", changed.status.as_str(), changed.id, changed.version)
+}
+
+pub(super) fn item(item: &ItemReply) -> String {
+    let key = item.content.key.as_ref().map(|key| format!(" {}:", quoted(key))).unwrap_or_default();
+    format!(
+        "{}{key} {} ({}, {}, trust {}, confidence {:.2}, {}, {})",
+        item.id,
+        quoted(&item.content.text),
+        item.layer.as_str(),
+        item.status.as_str(),
+        item.trust.as_str(),
+        item.confidence,
+        item.updated_at,
+        item.version,
+    )
+}
+
+pub(super) fn items(page: &Page<ItemReply>) -> String {
+    let more = if page.next.is_some() { "; there are more, see `next`" } else { "" };
+    lines(format!("{} item(s){more}", page.rows.len()), page.rows.iter().map(item))
+}
+
+pub(super) fn found(reply: &SearchReply) -> String {
+    let line = |found: &Found| format!("{:.3} {}", found.score, item(&found.item));
+    lines(format!("{} result(s), {} search", reply.results.len(), reply.mode), reply.results.iter().map(line))
+}
+
+pub(super) fn versions(versions: &[VersionReply]) -> String {
+    let line = |version: &VersionReply| {
+        format!(
+            "{} {} {} {}",
+            version.version,
+            version.operation.as_str(),
+            version.status.as_str(),
+            version.created_at
+        )
+    };
+    lines(format!("{} version(s)", versions.len()), versions.iter().map(line))
+}
+
+pub(super) fn whoami(who: &WhoAmI) -> String {
+    let (user, agent) = (quoted(&who.user.1), quoted(&who.agent.1));
+    format!("user {user} ({}) through agent {agent} ({}), role {}", who.user.0, who.agent.0, who.role.as_str())
+}
+
+pub(super) fn refused(refusal: &Refusal) -> String {
+    let faults = refusal.errors.iter().map(|fault| {
+        let mut line = format!("{} {}", fault.path, fault.code.as_str());
+        if let Some(expected) = &fault.expected {
+            let _infallible = write!(line, ": expected {expected}");
+        }
+        if let Some(actual) = &fault.actual {
+            let _infallible = write!(line, ", not {}", quoted(actual));
+        }
+        line
+    });
+    lines(format!("refused, {}: {}", refusal.code.as_str(), refusal.message), faults)
+}
+
+fn lines(first: String, rest: impl Iterator<Item = String>) -> String {
+    std::iter::once(first).chain(rest).collect::<Vec<_>>().join("\n")
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tabellion_core::error::{Code, Fault};
+
+    #[test]
+    fn a_text_cannot_pass_for_another_line() {
+        assert_eq!(quoted("a\nitm_b \"high\""), r#""a\nitm_b \"high\"""#);
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_change() {
+        let fault = Fault::new("/confidence", Code::ConstraintViolation, "a number from 0 to 1").found("1.2");
+        let refusal = Refusal::new(Code::SchemaInvalid, "1 field(s) break a rule").with(vec![fault]);
+        let expected = "refused, SCHEMA_INVALID: 1 field(s) break a rule\n\
+            /confidence CONSTRAINT_VIOLATION: expected a number from 0 to 1, not \"1.2\"";
+        assert_eq!(refused(&refusal), expected);
+    }
+}

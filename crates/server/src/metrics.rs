@@ -1,0 +1,131 @@
+//! What is counted, and how is it read?
+//!
+//! Everything goes through the `metrics` facade, the engine's own figures included; `/metrics` shows it as Prometheus
+//! text. Invariant (bounded labels): a label holds a method, a route of ours or a status, never what a client made up.
+
+use axum::http::{Method, StatusCode};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// From a cache hit to the longest request.
+const SECONDS: [f64; 16] =
+    [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0];
+
+/// From one to a full queue.
+const COUNTS: [f64; 13] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0];
+
+/// How often samples are folded into buckets, so that memory does not grow between two scrapes.
+const UPKEEP_EVERY: Duration = Duration::from_secs(5);
+
+static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
+
+/// Starts counting. A second start in one process keeps the first.
+pub(crate) fn start() {
+    RECORDER.get_or_init(|| {
+        let recorder = builder().build_recorder();
+        let handle = recorder.handle();
+        if metrics::set_global_recorder(recorder).is_err() {
+            tracing::warn!("another metrics recorder is installed; /metrics stays empty");
+        }
+        describe();
+        metrics::gauge!("tabellion_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1);
+        handle
+    });
+}
+
+/// Keeps the recorder's memory bounded until the task is dropped.
+pub(crate) async fn upkeep() {
+    let mut ticks = tokio::time::interval(UPKEEP_EVERY);
+    loop {
+        ticks.tick().await;
+        if let Some(recorder) = RECORDER.get() {
+            recorder.run_upkeep();
+        }
+    }
+}
+
+fn builder() -> PrometheusBuilder {
+    let seconds = Matcher::Suffix("_seconds".to_owned());
+    let plain = PrometheusBuilder::new();
+    // Buckets are refused only if there are none.
+    let bucketed = plain.set_buckets(&COUNTS).and_then(|builder| builder.set_buckets_for_metric(seconds, &SECONDS));
+    bucketed.unwrap_or_default()
+}
+
+fn describe() {
+    metrics::describe_counter!("tabellion_http_requests_total", "Requests answered");
+    metrics::describe_histogram!("tabellion_http_request_seconds", "Time to the head of the answer");
+    metrics::describe_gauge!("tabellion_http_requests_in_flight", "Requests under way");
+    metrics::describe_gauge!("tabellion_build_info", "Always 1; the version is a label");
+    metrics::describe_gauge!("process_resident_memory_bytes", "Memory in use");
+    metrics::describe_gauge!("process_open_fds", "Open files and sockets");
+    metrics::describe_gauge!("process_cpu_seconds_total", "Processor time used");
+    metrics::describe_gauge!("process_threads", "Threads");
+}
+
+/// Counts one answered request.
+pub(crate) fn answered(method: &'static str, route: &str, status: StatusCode, took: Duration) {
+    let labels = [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.as_str().to_owned())];
+    metrics::counter!("tabellion_http_requests_total", &labels).increment(1);
+    metrics::histogram!("tabellion_http_request_seconds", &labels).record(took.as_secs_f64());
+}
+
+/// The methods that get a label of their own.
+pub(crate) fn method_label(method: &Method) -> &'static str {
+    const KNOWN: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"];
+    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("OTHER")
+}
+
+/// Everything counted so far, as Prometheus text.
+pub(crate) fn render() -> String {
+    process();
+    RECORDER.get().map(PrometheusHandle::render).unwrap_or_default()
+}
+
+/// What the kernel says of this process; silent where there is no `/proc`.
+fn process() {
+    if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
+        let field = |name: &str| -> Option<f64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.trim_start_matches(':').split_whitespace().next()?.parse().ok()
+        };
+        if let Some(kib) = field("VmRSS") {
+            metrics::gauge!("process_resident_memory_bytes").set(kib * 1024.0);
+        }
+        if let Some(threads) = field("Threads") {
+            metrics::gauge!("process_threads").set(threads);
+        }
+    }
+    if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
+        metrics::gauge!("process_open_fds").set(files.count() as f64);
+    }
+    if let Some(seconds) = std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| cpu_seconds(&stat)) {
+        metrics::gauge!("process_cpu_seconds_total").set(seconds);
+    }
+}
+
+/// User and system time: the 14th and 15th field, in ticks of which Linux shows 100 a second.
+fn cpu_seconds(stat: &str) -> Option<f64> {
+    let after_name = stat.rsplit_once(')')?.1;
+    let mut ticks = after_name.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
+    Some((ticks.next()?.ok()? + ticks.next()?.ok()?) / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_up_methods_share_a_label() {
+        assert_eq!(method_label(&Method::GET), "GET");
+        assert_eq!(method_label(&Method::from_bytes(b"BREW").unwrap()), "OTHER");
+    }
+
+    #[test]
+    fn processor_time_is_read_past_any_name() {
+        let stat = "7 (a ) b) S 1 7 7 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 1 0 1 1 1";
+        assert_eq!(cpu_seconds(stat), Some(3.0));
+        assert_eq!(cpu_seconds("nonsense"), None);
+    }
+}

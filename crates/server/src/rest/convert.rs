@@ -1,0 +1,326 @@
+//! Between the engine's words and the wire's, field by field.
+
+use super::dto::*;
+use crate::refusal::faults;
+use tabellion_core::canonical::{Hash, hex};
+use tabellion_core::error::Refusal;
+use tabellion_core::item::Triple;
+use tabellion_core::provenance::Evidence;
+use tabellion_engine::reply::{
+    AgentReply, AuditRow, Changed, ConsistencyReply, Found, HeadReply, InclusionReply, ItemReply, KeyReply, LogReport,
+    NewKey, NewTenant, Page, ResourceReply, RevokedKey, SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply,
+    WhoAmI, Written,
+};
+
+fn texts<T: ToString>(values: &[T]) -> Vec<String> {
+    values.iter().map(ToString::to_string).collect()
+}
+
+fn hashes(values: &[Hash]) -> Vec<String> {
+    values.iter().map(|hash| hex(hash)).collect()
+}
+
+impl From<Written> for WrittenBody {
+    fn from(written: Written) -> Self {
+        Self {
+            status: written.status.as_str(),
+            id: written.id.to_string(),
+            version: written.version.to_string(),
+            trust: written.trust.as_str(),
+            token: written.token,
+        }
+    }
+}
+
+impl BatchLine {
+    pub(crate) fn new(line: usize, result: Result<Written, Refusal>) -> Self {
+        match result {
+            Ok(written) => Self {
+                line,
+                status: written.status.as_str(),
+                outcome: BatchOutcome::Written {
+                    id: written.id.to_string(),
+                    version: written.version.to_string(),
+                    trust: written.trust.as_str(),
+                    token: written.token,
+                },
+            },
+            Err(refusal) => Self {
+                line,
+                status: "rejected",
+                outcome: BatchOutcome::Refused {
+                    code: refusal.code.as_str(),
+                    message: refusal.message,
+                    gate: refusal.gate.map(|gate| gate.as_str()),
+                    errors: faults(refusal.errors),
+                },
+            },
+        }
+    }
+}
+
+impl From<Changed> for ChangedBody {
+    fn from(changed: Changed) -> Self {
+        Self {
+            status: changed.status.as_str(),
+            id: changed.id.to_string(),
+            version: changed.version.to_string(),
+            token: changed.token,
+        }
+    }
+}
+
+impl From<ItemReply> for ItemBody {
+    fn from(item: ItemReply) -> Self {
+        Self {
+            id: item.id.to_string(),
+            key: item.content.key,
+            text: item.content.text,
+            kind: item.content.kind,
+            layer: item.layer.as_str(),
+            tier: item.tier.as_str(),
+            namespace: item.namespace,
+            confidence: item.confidence,
+            trust: item.trust.as_str(),
+            fields: item.content.fields,
+            tags: item.content.tags,
+            triple: item.content.triple.map(Into::into),
+            evidence: item.evidence.into_iter().map(Into::into).collect(),
+            version: item.version.to_string(),
+            operation: item.operation.as_str(),
+            status: item.status.as_str(),
+            parents: texts(&item.parents),
+            agents: texts(&item.agents),
+            resources: texts(&item.resources),
+            pinned: item.pinned,
+            created_at: item.created_at.to_string(),
+            updated_at: item.updated_at.to_string(),
+            expires_at: item.expires_at.map(|time| time.to_string()),
+            token: item.token,
+        }
+    }
+}
+
+impl From<Triple> for TripleBody {
+    fn from(Triple { subject, predicate, object }: Triple) -> Self {
+        Self { subject, predicate, object }
+    }
+}
+
+impl From<Evidence> for EvidenceBody {
+    fn from(evidence: Evidence) -> Self {
+        Self {
+            source_type: serde_json::to_value(evidence.source_type).unwrap_or_default(),
+            source_uri: evidence.source_uri,
+            source_version: evidence.source_version,
+            accessed_at: evidence.accessed_at,
+            authority: evidence.authority,
+            excerpt: evidence.excerpt,
+            excerpt_hash: evidence.excerpt_hash,
+            source_item_id: evidence.source_item_id,
+        }
+    }
+}
+
+impl From<Page<ItemReply>> for ItemsBody {
+    fn from(page: Page<ItemReply>) -> Self {
+        Self { items: page.rows.into_iter().map(Into::into).collect(), next: page.next }
+    }
+}
+
+impl From<VersionReply> for VersionBody {
+    fn from(version: VersionReply) -> Self {
+        Self {
+            version: version.version.to_string(),
+            operation: version.operation.as_str(),
+            status: version.status.as_str(),
+            parents: texts(&version.parents),
+            agents: texts(&version.agents),
+            layer_version: version.layer_version,
+            created_at: version.created_at.to_string(),
+            ended_at: version.ended_at.map(|time| time.to_string()),
+            token: version.token,
+        }
+    }
+}
+
+impl From<SearchBody> for SearchQuery {
+    fn from(body: SearchBody) -> Self {
+        Self {
+            query: body.query,
+            k: body.k,
+            mode: body.mode,
+            layers: body.layers.unwrap_or_default(),
+            namespace: body.namespace,
+            as_of: body.as_of,
+            min_token: body.min_token,
+        }
+    }
+}
+
+impl From<Found> for ResultBody {
+    fn from(found: Found) -> Self {
+        Self { item: found.item.into(), score: found.score, relevance: found.relevance }
+    }
+}
+
+impl From<SearchReply> for FoundBody {
+    fn from(reply: SearchReply) -> Self {
+        Self { results: reply.results.into_iter().map(Into::into).collect(), mode: reply.mode, token: reply.token }
+    }
+}
+
+impl From<NewTenant> for TenantBody {
+    fn from(tenant: NewTenant) -> Self {
+        Self { id: tenant.id.to_string(), name: tenant.name, admin_key: tenant.admin_key }
+    }
+}
+
+impl From<UserReply> for UserBody {
+    fn from(user: UserReply) -> Self {
+        let created_at = user.created_at.to_string();
+        Self { id: user.id.to_string(), name: user.name, role: user.role.as_str(), created_at }
+    }
+}
+
+impl From<AgentReply> for AgentBody {
+    fn from(agent: AgentReply) -> Self {
+        Self {
+            id: agent.id.to_string(),
+            name: agent.name,
+            specialisation: agent.specialisation,
+            trust_declared: agent.trust_declared,
+            created_at: agent.created_at.to_string(),
+        }
+    }
+}
+
+impl From<ResourceReply> for ResourceBody {
+    fn from(resource: ResourceReply) -> Self {
+        Self {
+            id: resource.id.to_string(),
+            name: resource.name,
+            kind: resource.kind,
+            description: resource.description,
+            created_at: resource.created_at.to_string(),
+        }
+    }
+}
+
+impl From<KeyReply> for KeyBody {
+    fn from(key: KeyReply) -> Self {
+        Self {
+            id: key.id.to_string(),
+            user: key.user.map(|id| id.to_string()),
+            agent: key.agent.map(|id| id.to_string()),
+            created_at: key.created_at.to_string(),
+            expires_at: key.expires_at.map(|time| time.to_string()),
+            revoked_at: key.revoked_at.map(|time| time.to_string()),
+        }
+    }
+}
+
+impl From<NewKey> for IssuedKeyBody {
+    fn from(new: NewKey) -> Self {
+        Self { about: new.key.into(), key: new.secret }
+    }
+}
+
+impl From<RevokedKey> for RevokedKeyBody {
+    fn from(revoked: RevokedKey) -> Self {
+        Self { id: revoked.id.to_string(), token: revoked.token }
+    }
+}
+
+impl From<WhoAmI> for WhoAmIBody {
+    fn from(who: WhoAmI) -> Self {
+        let (user, agent) = (who.user, who.agent);
+        Self {
+            tenant: who.tenant.to_string(),
+            user: NamedBody { id: user.0.to_string(), name: user.1 },
+            agent: NamedBody { id: agent.0.to_string(), name: agent.1 },
+            role: who.role.as_str(),
+        }
+    }
+}
+
+impl From<Page<AuditRow>> for AuditBody {
+    fn from(page: Page<AuditRow>) -> Self {
+        Self { rows: page.rows.into_iter().map(Into::into).collect(), next: page.next }
+    }
+}
+
+impl From<AuditRow> for AuditRowBody {
+    fn from(row: AuditRow) -> Self {
+        Self {
+            time: row.time.to_string(),
+            user: row.user.map(|id| id.to_string()),
+            agent: row.agent.map(|id| id.to_string()),
+            action: row.action,
+            outcome: row.outcome,
+            ids: row.ids,
+            request_id: row.request_id,
+            epoch: row.epoch,
+            lsn: row.lsn,
+        }
+    }
+}
+
+impl From<VerifyReport> for VerificationBody {
+    fn from(report: VerifyReport) -> Self {
+        Self { ok: report.is_ok(), logs: report.logs.into_iter().map(Into::into).collect() }
+    }
+}
+
+impl From<LogReport> for LogReportBody {
+    fn from(report: LogReport) -> Self {
+        let fault = |fault: tabellion_engine::reply::LogFault| LogFaultBody { lsn: fault.lsn, what: fault.what };
+        Self {
+            log: report.log.as_str(),
+            size: report.size,
+            root: hex(&report.root),
+            faults: report.faults.into_iter().map(fault).collect(),
+        }
+    }
+}
+
+impl From<HeadReply> for HeadBody {
+    fn from(reply: HeadReply) -> Self {
+        let head = reply.signed.head;
+        Self {
+            log: reply.log.as_str(),
+            tenant: reply.tenant.to_string(),
+            size: head.size,
+            time: head.time.to_string(),
+            root: hex(&head.root),
+            signature: hex(&reply.signed.signature),
+            public_key: hex(&reply.public_key),
+        }
+    }
+}
+
+impl From<InclusionReply> for InclusionBody {
+    fn from(proof: InclusionReply) -> Self {
+        Self {
+            log: proof.log.as_str(),
+            lsn: proof.lsn,
+            size: proof.size,
+            leaf: hex(&proof.leaf),
+            path: hashes(&proof.path),
+            root: hex(&proof.root),
+        }
+    }
+}
+
+impl From<ConsistencyReply> for ConsistencyBody {
+    fn from(proof: ConsistencyReply) -> Self {
+        Self {
+            log: proof.log.as_str(),
+            from: proof.from,
+            to: proof.to,
+            path: hashes(&proof.path),
+            from_root: hex(&proof.from_root),
+            to_root: hex(&proof.to_root),
+        }
+    }
+}

@@ -1,0 +1,456 @@
+//! Bodies of the operations on items.
+
+use super::words::*;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
+
+/// What is to be remembered. Only `text` is required; `null` says the same as leaving a field out.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Write)]
+#[expect(dead_code, reason = "describes what core::gate::read_write reads; the gate reports every fault, serde only one")]
+pub(crate) struct WriteBody {
+    /// The statement itself, complete on its own: at most 65,536 bytes, not blank.
+    #[schema(min_length = 1, max_length = 65536, pattern = r"\S")]
+    text: String,
+    /// The topic or question that it answers.
+    #[schema(min_length = 1, max_length = 256, pattern = r"\S")]
+    key: Option<String>,
+    /// A word for what sort of thing this is; `note` unless given.
+    #[schema(pattern = "^[a-z0-9_.-]{1,64}$")]
+    kind: Option<String>,
+    /// `episodic` unless given.
+    #[schema(value_type = Option<LayerWord>)]
+    layer: Option<String>,
+    /// `auto` unless given. `shared` and `both` need a policy that turns sharing on.
+    #[schema(value_type = Option<TierWishWord>)]
+    tier: Option<String>,
+    /// `default` unless given.
+    #[schema(pattern = "^[a-z0-9_.-]{1,64}$")]
+    namespace: Option<String>,
+    /// What the writer claims; 0.5 unless given.
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    confidence: Option<f64>,
+    /// The same statement in three parts.
+    triple: Option<TripleBody>,
+    /// Named values: at most 64, nested at most 16 deep, at most 65,536 bytes together.
+    #[schema(schema_with = named_values)]
+    fields: Option<Map<String, Value>>,
+    /// Words to find it by.
+    #[schema(value_type = Option<Vec<TagText>>, max_items = 32)]
+    tags: Option<Vec<String>>,
+    /// What it rests on.
+    #[schema(max_items = 32)]
+    evidence: Option<Vec<EvidenceDraftBody>>,
+    /// Names or ids of what was consulted.
+    #[schema(value_type = Option<Vec<ReferenceText>>, max_items = 32)]
+    resources: Option<Vec<String>>,
+    /// The versions it was derived from.
+    #[schema(value_type = Option<Vec<ReferenceText>>, max_items = 32)]
+    derived_from: Option<Vec<String>>,
+    /// Why this should be remembered.
+    #[schema(min_length = 1, max_length = 1024, pattern = r"\S")]
+    justification: Option<String>,
+    /// The session it was learnt in.
+    #[schema(min_length = 1, max_length = 128, pattern = r"\S")]
+    session_id: Option<String>,
+    /// The task it was learnt for.
+    #[schema(min_length = 1, max_length = 128, pattern = r"\S")]
+    task_id: Option<String>,
+    /// What ties it to what was read before.
+    #[schema(min_length = 1, max_length = 128, pattern = r"\S")]
+    trace_id: Option<String>,
+    /// The agent's own version.
+    #[schema(max_length = 64, pattern = r"^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}([-+][ -~]*)?$")]
+    agent_version: Option<String>,
+    /// How long it lives, as an ISO 8601 duration of weeks, days, hours, minutes and seconds; by layer unless given.
+    #[schema(pattern = "^P([1-9][0-9]{0,3}W|[1-9][0-9]{0,4}D)?(T([1-9][0-9]{0,4}H)?([1-9][0-9]{0,4}M)?([1-9][0-9]{0,4}S)?)?(?<=[WDHMS])$")]
+    ttl: Option<String>,
+    /// The same id with the same content is a replay; with other content it is refused.
+    #[schema(format = "uuid")]
+    request_id: Option<String>,
+    /// Must equal what the server computes over content, agent and layer.
+    #[schema(pattern = "^[0-9a-fA-F]{64}$")]
+    idempotency_token: Option<String>,
+    /// Past it, nothing is written.
+    #[schema(value_type = Option<TimeText>)]
+    deadline: Option<String>,
+    /// The head that this replaces, by item or version.
+    #[schema(value_type = Option<HeadIdText>)]
+    supersedes: Option<String>,
+    /// Must be the head.
+    #[schema(value_type = Option<VersionIdText>)]
+    expected_version: Option<String>,
+}
+
+fn named_values() -> Object {
+    let kinds = SchemaType::from_iter([Type::Object, Type::Null]);
+    ObjectBuilder::new().schema_type(kinds).max_properties(Some(64)).build()
+}
+
+/// A statement in three parts.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Triple)]
+pub(crate) struct TripleBody {
+    /// What it is about.
+    #[schema(min_length = 1, max_length = 1024, pattern = r"\S")]
+    pub(crate) subject: String,
+    /// Which property.
+    #[schema(min_length = 1, max_length = 1024, pattern = r"\S")]
+    pub(crate) predicate: String,
+    /// Its value.
+    #[schema(min_length = 1, max_length = 1024, pattern = r"\S")]
+    pub(crate) object: String,
+}
+
+/// A cited source, as a writer gives it.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = EvidenceDraft)]
+#[expect(dead_code, reason = "as for WriteBody")]
+pub(crate) struct EvidenceDraftBody {
+    /// What sort of source.
+    #[schema(value_type = SourceTypeWord)]
+    source_type: String,
+    /// Where it is.
+    #[schema(min_length = 1, max_length = 2048, pattern = r"\S")]
+    source_uri: String,
+    /// Which edition of it.
+    #[schema(min_length = 1, max_length = 128, pattern = r"\S")]
+    source_version: Option<String>,
+    /// When it was read.
+    #[schema(value_type = TimeText)]
+    accessed_at: String,
+    /// How much it counts; never above what its type allows.
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    authority: Option<f64>,
+    /// The words that support the statement: at most 16,384 bytes.
+    #[schema(max_length = 16384)]
+    excerpt: Option<String>,
+    /// SHA-256 of those words, hex; it is checked.
+    #[schema(pattern = "^[0-9a-fA-F]{64}$")]
+    excerpt_hash: Option<String>,
+    /// The item it quotes, for evidence from memory.
+    #[schema(min_length = 1, max_length = 128, pattern = r"\S")]
+    source_item_id: Option<String>,
+}
+
+/// The answer to a write.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Written)]
+pub(crate) struct WrittenBody {
+    /// How it ended.
+    #[schema(value_type = WriteStatusWord)]
+    pub(crate) status: &'static str,
+    /// The item.
+    #[schema(value_type = ItemIdText)]
+    pub(crate) id: String,
+    /// Its version.
+    #[schema(value_type = VersionIdText)]
+    pub(crate) version: String,
+    /// How far it is trusted.
+    #[schema(value_type = TrustWord)]
+    pub(crate) trust: &'static str,
+    /// Where in the log.
+    #[schema(value_type = TokenText)]
+    pub(crate) token: String,
+}
+
+/// The answer to retract, rollback, pin and unpin.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Changed)]
+pub(crate) struct ChangedBody {
+    /// What was done.
+    #[schema(value_type = String, pattern = "^(retracted|rolled_back_with_reactivation|rolled_back_no_predecessor|pinned|unpinned)$")]
+    pub(crate) status: &'static str,
+    /// The item.
+    #[schema(value_type = ItemIdText)]
+    pub(crate) id: String,
+    /// The version concerned; after a reactivation, the new one.
+    #[schema(value_type = VersionIdText)]
+    pub(crate) version: String,
+    /// Where in the log.
+    #[schema(value_type = TokenText)]
+    pub(crate) token: String,
+}
+
+/// An item as one version shows it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Item)]
+pub(crate) struct ItemBody {
+    /// The item.
+    #[schema(value_type = ItemIdText)]
+    pub(crate) id: String,
+    /// The topic or question that it answers.
+    #[schema(required)]
+    pub(crate) key: Option<String>,
+    /// The statement.
+    pub(crate) text: String,
+    /// What sort of thing it is.
+    pub(crate) kind: String,
+    /// Its layer.
+    #[schema(value_type = LayerWord)]
+    pub(crate) layer: &'static str,
+    /// Its tier.
+    #[schema(value_type = TierWord)]
+    pub(crate) tier: &'static str,
+    /// Its namespace.
+    pub(crate) namespace: String,
+    /// What the writer claimed.
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    pub(crate) confidence: f64,
+    /// How far it is trusted.
+    #[schema(value_type = TrustWord)]
+    pub(crate) trust: &'static str,
+    /// Named values.
+    #[schema(value_type = Object)]
+    pub(crate) fields: Map<String, Value>,
+    /// Words to find it by.
+    pub(crate) tags: Vec<String>,
+    /// The same statement in three parts.
+    #[schema(required)]
+    pub(crate) triple: Option<TripleBody>,
+    /// What it rests on.
+    pub(crate) evidence: Vec<EvidenceBody>,
+    /// The version.
+    #[schema(value_type = VersionIdText)]
+    pub(crate) version: String,
+    /// How the version came to be.
+    #[schema(value_type = OperationWord)]
+    pub(crate) operation: &'static str,
+    /// How it stands.
+    #[schema(value_type = StatusWord)]
+    pub(crate) status: &'static str,
+    /// What it replaced.
+    #[schema(value_type = Vec<VersionIdText>)]
+    pub(crate) parents: Vec<String>,
+    /// Contributing agents.
+    #[schema(value_type = Vec<AgentIdText>)]
+    pub(crate) agents: Vec<String>,
+    /// Consulted resources.
+    #[schema(value_type = Vec<ResourceIdText>)]
+    pub(crate) resources: Vec<String>,
+    /// Whether the item is kept from garbage collection.
+    pub(crate) pinned: bool,
+    /// When the item was first written.
+    #[schema(value_type = TimeText)]
+    pub(crate) created_at: String,
+    /// When this version was.
+    #[schema(value_type = TimeText)]
+    pub(crate) updated_at: String,
+    /// When it lapses.
+    #[schema(value_type = Option<TimeText>, required)]
+    pub(crate) expires_at: Option<String>,
+    /// Where in the log it was read.
+    #[schema(value_type = TokenText)]
+    pub(crate) token: String,
+}
+
+/// A cited source, as it is kept.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Evidence)]
+pub(crate) struct EvidenceBody {
+    /// What sort of source.
+    #[schema(value_type = SourceTypeWord)]
+    pub(crate) source_type: Value,
+    /// Where it is.
+    pub(crate) source_uri: String,
+    /// Which edition of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) source_version: Option<String>,
+    /// When it was read.
+    #[schema(value_type = TimeText)]
+    pub(crate) accessed_at: String,
+    /// How much it counts.
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    pub(crate) authority: f64,
+    /// The words that support the statement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) excerpt: Option<String>,
+    /// SHA-256 of those words, hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) excerpt_hash: Option<String>,
+    /// The item it quotes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) source_item_id: Option<String>,
+}
+
+/// One page of items.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ItemPage)]
+pub(crate) struct ItemsBody {
+    /// What is on it.
+    pub(crate) items: Vec<ItemBody>,
+    /// Where the next begins; `null` on the last.
+    #[schema(value_type = Option<TokenText>, required)]
+    pub(crate) next: Option<String>,
+}
+
+/// A version without its content.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Version)]
+pub(crate) struct VersionBody {
+    /// The version.
+    #[schema(value_type = VersionIdText)]
+    pub(crate) version: String,
+    /// How it came to be.
+    #[schema(value_type = OperationWord)]
+    pub(crate) operation: &'static str,
+    /// How it stands now.
+    #[schema(value_type = StatusWord)]
+    pub(crate) status: &'static str,
+    /// What it replaced.
+    #[schema(value_type = Vec<VersionIdText>)]
+    pub(crate) parents: Vec<String>,
+    /// Contributing agents.
+    #[schema(value_type = Vec<AgentIdText>)]
+    pub(crate) agents: Vec<String>,
+    /// Its number within its namespace and layer.
+    pub(crate) layer_version: u64,
+    /// When it was written.
+    #[schema(value_type = TimeText)]
+    pub(crate) created_at: String,
+    /// When it stopped being active.
+    #[schema(value_type = Option<TimeText>, required)]
+    pub(crate) ended_at: Option<String>,
+    /// Where in the log it was written; good for `as_of`.
+    #[schema(value_type = TokenText)]
+    pub(crate) token: String,
+}
+
+/// The versions of an item.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Versions)]
+pub(crate) struct VersionsBody {
+    /// All that the caller may see.
+    pub(crate) versions: Vec<VersionBody>,
+}
+
+/// What to search for.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Search)]
+pub(crate) struct SearchBody {
+    /// Words: at most 8,192 bytes, not blank.
+    #[schema(min_length = 1, max_length = 8192, pattern = r"\S")]
+    pub(crate) query: String,
+    /// At most this many results; 10 unless given.
+    #[schema(minimum = 1, maximum = 100)]
+    pub(crate) k: Option<u64>,
+    /// How to search; `hybrid` unless given.
+    #[schema(value_type = Option<ModeWord>)]
+    pub(crate) mode: Option<String>,
+    /// Only these layers.
+    #[schema(value_type = Option<Vec<LayerWord>>)]
+    pub(crate) layers: Option<Vec<String>>,
+    /// Only this namespace.
+    #[schema(pattern = "^[a-z0-9_.-]{1,64}$")]
+    pub(crate) namespace: Option<String>,
+    /// Content as it stood at this time, or at this token.
+    #[schema(min_length = 1, max_length = 256)]
+    pub(crate) as_of: Option<String>,
+    /// Not before the views hold this token's position.
+    #[schema(min_length = 1, max_length = 256)]
+    pub(crate) min_token: Option<String>,
+    /// Whether approximation is unwelcome. Every search of this server is exact.
+    #[expect(dead_code, reason = "there is nothing to turn off: no search here is approximate")]
+    pub(crate) exact: Option<bool>,
+}
+
+/// What a search found.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SearchResults)]
+pub(crate) struct FoundBody {
+    /// Best first.
+    pub(crate) results: Vec<ResultBody>,
+    /// How it was searched.
+    #[schema(value_type = String)]
+    pub(crate) mode: &'static str,
+    /// Where in the log.
+    #[schema(value_type = TokenText)]
+    pub(crate) token: String,
+}
+
+/// An item, and how well it fits.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SearchResult)]
+pub(crate) struct ResultBody {
+    /// The item.
+    #[serde(flatten)]
+    pub(crate) item: ItemBody,
+    /// What results are ordered by.
+    pub(crate) score: f64,
+    /// How well it fits the query.
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    pub(crate) relevance: f64,
+}
+
+/// Which version to roll back, and why.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Rollback)]
+pub(crate) struct RollbackBody {
+    /// Must be the head; the head unless given.
+    #[schema(value_type = Option<VersionIdText>)]
+    pub(crate) version: Option<String>,
+    /// Why.
+    #[schema(value_type = Option<ReasonText>)]
+    pub(crate) reason: Option<String>,
+}
+
+/// Why something is done.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Because)]
+pub(crate) struct ReasonBody {
+    /// Why.
+    #[schema(value_type = Option<ReasonText>)]
+    pub(crate) reason: Option<String>,
+}
+
+/// One line of a batch's answer.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = BatchResult)]
+pub(crate) struct BatchLine {
+    /// The line of the request, from 1.
+    pub(crate) line: usize,
+    /// How it ended.
+    #[schema(value_type = String, pattern = "^(committed|already_committed|rejected)$")]
+    pub(crate) status: &'static str,
+    /// What was written.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    pub(crate) outcome: BatchOutcome,
+}
+
+/// What a line's result adds to its status.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum BatchOutcome {
+    /// It is durable.
+    Written {
+        /// The item.
+        id: String,
+        /// Its version.
+        version: String,
+        /// How far it is trusted.
+        trust: &'static str,
+        /// Where in the log.
+        token: String,
+    },
+    /// It was refused.
+    Refused {
+        /// Which row of the registry.
+        code: &'static str,
+        /// For people.
+        message: String,
+        /// The gate that refused.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        gate: Option<&'static str>,
+        /// What is wrong, and where.
+        errors: Vec<crate::refusal::FaultBody>,
+    },
+}

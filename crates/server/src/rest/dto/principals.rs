@@ -1,0 +1,266 @@
+//! Bodies of the operations on tenants, users, agents, resources and keys.
+
+use super::words::*;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A new tenant.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewTenant)]
+pub(crate) struct NewTenantBody {
+    /// Its name.
+    #[schema(value_type = NameText)]
+    pub(crate) name: String,
+}
+
+/// A tenant that was made, and its admin's credential.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Tenant)]
+pub(crate) struct TenantBody {
+    /// The tenant.
+    #[schema(value_type = TenantIdText)]
+    pub(crate) id: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// The secret of its admin's key.
+    #[schema(value_type = SecretText)]
+    pub(crate) admin_key: String,
+}
+
+/// A new user.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewUser)]
+pub(crate) struct NewUserBody {
+    /// Its name, the only one of its kind in the tenant.
+    #[schema(value_type = NameText)]
+    pub(crate) name: String,
+    /// What it may administer; `member` unless given.
+    #[schema(value_type = Option<RoleWord>)]
+    pub(crate) role: Option<String>,
+}
+
+/// A user.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = User)]
+pub(crate) struct UserBody {
+    /// Its id.
+    #[schema(value_type = UserIdText)]
+    pub(crate) id: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// What it may administer.
+    #[schema(value_type = RoleWord)]
+    pub(crate) role: &'static str,
+    /// Since when.
+    #[schema(value_type = TimeText)]
+    pub(crate) created_at: String,
+}
+
+/// All users.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Users)]
+pub(crate) struct UsersBody {
+    /// In order of their making.
+    pub(crate) users: Vec<UserBody>,
+}
+
+/// A new agent.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewAgent)]
+pub(crate) struct NewAgentBody {
+    /// Its name, the only one of its kind in the tenant.
+    #[schema(value_type = NameText)]
+    pub(crate) name: String,
+    /// What it is good at.
+    #[schema(min_length = 1, max_length = 1024, pattern = r"\S")]
+    pub(crate) specialisation: Option<String>,
+    /// Whether its own word on what it used is taken; no unless given.
+    pub(crate) trust_declared: Option<bool>,
+}
+
+/// An agent.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Agent)]
+pub(crate) struct AgentBody {
+    /// Its id.
+    #[schema(value_type = AgentIdText)]
+    pub(crate) id: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// What it is good at.
+    #[schema(required)]
+    pub(crate) specialisation: Option<String>,
+    /// Whether its own word on what it used is taken.
+    pub(crate) trust_declared: bool,
+    /// Since when.
+    #[schema(value_type = TimeText)]
+    pub(crate) created_at: String,
+}
+
+/// All agents.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Agents)]
+pub(crate) struct AgentsBody {
+    /// In order of their making.
+    pub(crate) agents: Vec<AgentBody>,
+}
+
+/// A new resource.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewResource)]
+pub(crate) struct NewResourceBody {
+    /// Its name, the only one of its kind in the tenant.
+    #[schema(value_type = NameText)]
+    pub(crate) name: String,
+    /// What sort it is.
+    #[schema(min_length = 1, max_length = 1024, pattern = r"\S")]
+    pub(crate) kind: Option<String>,
+    /// What it is.
+    #[schema(min_length = 1, max_length = 1024, pattern = r"\S")]
+    pub(crate) description: Option<String>,
+}
+
+/// A resource.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Resource)]
+pub(crate) struct ResourceBody {
+    /// Its id.
+    #[schema(value_type = ResourceIdText)]
+    pub(crate) id: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// What sort it is.
+    #[schema(required)]
+    pub(crate) kind: Option<String>,
+    /// What it is.
+    #[schema(required)]
+    pub(crate) description: Option<String>,
+    /// Since when.
+    #[schema(value_type = TimeText)]
+    pub(crate) created_at: String,
+}
+
+/// All resources.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Resources)]
+pub(crate) struct ResourcesBody {
+    /// In order of their making.
+    pub(crate) resources: Vec<ResourceBody>,
+}
+
+/// A new credential: of a user, of an agent acting for a user, or of an agent alone.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewKey)]
+pub(crate) struct NewKeyBody {
+    /// For which user, by id or name.
+    #[schema(value_type = Option<ReferenceText>)]
+    pub(crate) user: Option<String>,
+    /// For which agent, by id or name.
+    #[schema(value_type = Option<ReferenceText>)]
+    pub(crate) agent: Option<String>,
+    /// When it ends by itself.
+    #[schema(value_type = Option<TimeText>)]
+    pub(crate) expires_at: Option<String>,
+}
+
+/// A credential that was made; its secret is shown this once.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = IssuedKey)]
+pub(crate) struct IssuedKeyBody {
+    /// The credential without its secret.
+    #[serde(flatten)]
+    pub(crate) about: KeyBody,
+    /// The secret.
+    #[schema(value_type = SecretText)]
+    pub(crate) key: String,
+}
+
+/// A credential without its secret.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Key)]
+pub(crate) struct KeyBody {
+    /// Its id.
+    #[schema(value_type = KeyIdText)]
+    pub(crate) id: String,
+    /// For which user.
+    #[schema(value_type = Option<UserIdText>, required)]
+    pub(crate) user: Option<String>,
+    /// For which agent.
+    #[schema(value_type = Option<AgentIdText>, required)]
+    pub(crate) agent: Option<String>,
+    /// Since when.
+    #[schema(value_type = TimeText)]
+    pub(crate) created_at: String,
+    /// When it ends by itself.
+    #[schema(value_type = Option<TimeText>, required)]
+    pub(crate) expires_at: Option<String>,
+    /// When it was revoked.
+    #[schema(value_type = Option<TimeText>, required)]
+    pub(crate) revoked_at: Option<String>,
+}
+
+/// All credentials.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Keys)]
+pub(crate) struct KeysBody {
+    /// In order of their making.
+    pub(crate) keys: Vec<KeyBody>,
+}
+
+/// The end of a credential.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RevokedKey)]
+pub(crate) struct RevokedKeyBody {
+    /// The credential.
+    #[schema(value_type = KeyIdText)]
+    pub(crate) id: String,
+    /// Where in the log.
+    #[schema(value_type = TokenText)]
+    pub(crate) token: String,
+}
+
+/// Who the caller is.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WhoAmI)]
+pub(crate) struct WhoAmIBody {
+    /// The tenant.
+    #[schema(value_type = TenantIdText)]
+    pub(crate) tenant: String,
+    /// The user.
+    pub(crate) user: NamedBody,
+    /// The agent.
+    pub(crate) agent: NamedBody,
+    /// What the user may administer.
+    #[schema(value_type = RoleWord)]
+    pub(crate) role: &'static str,
+}
+
+/// An id and its name.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Named)]
+pub(crate) struct NamedBody {
+    /// The id.
+    pub(crate) id: String,
+    /// The name.
+    pub(crate) name: String,
+}
+
+/// The time to show from now on.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TestClockBody {
+    /// The time.
+    pub(crate) now: String,
+}
+
+/// The time that is shown.
+#[derive(Debug, Serialize)]
+pub(crate) struct TestClockSetBody {
+    /// The time.
+    pub(crate) now: String,
+}

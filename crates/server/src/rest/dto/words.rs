@@ -1,0 +1,90 @@
+//! Texts with a form of their own: ids, words, times, tokens.
+//!
+//! The words come from the lists in `core`, so that the description cannot fall behind them.
+
+use std::borrow::Cow;
+use tabellion_core::access::Role;
+use tabellion_core::item::{Layer, Operation, Status, Tier, TierWish};
+use tabellion_core::log::LogName;
+use tabellion_core::provenance::SourceType;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::openapi::RefOr;
+use utoipa::{PartialSchema, ToSchema};
+
+macro_rules! text_type {
+    ($($name:ident, $shown:literal, $schema:expr;)*) => {
+        $(
+            #[doc = concat!("The schema `", $shown, "`; never made, only described.")]
+            pub(crate) enum $name {}
+
+            impl PartialSchema for $name {
+                fn schema() -> RefOr<Schema> {
+                    $schema.schema_type(Type::String).into()
+                }
+            }
+
+            impl ToSchema for $name {
+                fn name() -> Cow<'static, str> {
+                    $shown.into()
+                }
+            }
+        )*
+    };
+}
+
+text_type! {
+    TenantIdText, "TenantId", id("^tnt_");
+    UserIdText, "UserId", id("^usr_");
+    AgentIdText, "AgentId", id("^agt_");
+    ResourceIdText, "ResourceId", id("^res_");
+    KeyIdText, "KeyId", id("^key_");
+    ItemIdText, "ItemId", id("^itm_");
+    VersionIdText, "VersionId", id("^ver_");
+    HeadIdText, "ItemOrVersionId", id("^(itm|ver)_");
+    NameText, "Name", text().pattern(Some("^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"));
+    ReferenceText, "Reference", text().min_length(Some(1)).max_length(Some(128)).pattern(Some(r"\S"));
+    TagText, "Tag", text().min_length(Some(1)).max_length(Some(64)).pattern(Some(r"\S"));
+    ReasonText, "Reason", text().max_length(Some(1024));
+    TimeText, "Time", text().format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
+    TokenText, "Token", text().pattern(Some("^[A-Za-z0-9_-]+$")).description(Some("a position in the log, sealed for its caller"));
+    HashText, "Hash", text().pattern(Some("^[0-9a-f]{64}$"));
+    SignatureText, "Signature", text().pattern(Some("^[0-9a-f]{128}$"));
+    SecretText, "Secret", text().pattern(Some("^tab_")).description(Some("a credential; shown this once"));
+    LayerWord, "Layer", one_of(Layer::ALL.iter().map(|word| word.as_str()));
+    TierWord, "Tier", one_of(Tier::ALL.iter().map(|word| word.as_str()));
+    TierWishWord, "TierWish", one_of(TierWish::ALL.iter().map(|word| word.as_str()));
+    OperationWord, "Operation", one_of(Operation::ALL.iter().map(|word| word.as_str()));
+    StatusWord, "Status", one_of(Status::ALL.iter().map(|word| word.as_str()));
+    RoleWord, "Role", one_of(Role::ALL.iter().map(|word| word.as_str()));
+    LogWord, "Log", one_of(LogName::ALL.iter().map(|word| word.as_str()));
+    SourceTypeWord, "SourceType", one_of(SourceType::WORDS.split(", "));
+    WriteStatusWord, "WriteStatus", one_of(["committed", "already_committed"].into_iter());
+    TrustWord, "Trust", one_of(["low", "medium", "high"].into_iter());
+    ModeWord, "Mode", one_of(["hybrid", "lexical"].into_iter());
+}
+
+fn text() -> ObjectBuilder {
+    ObjectBuilder::new()
+}
+
+/// 16 bytes in base32: the last of 26 digits carries three bits.
+fn id(beginning: &str) -> ObjectBuilder {
+    text().pattern(Some(format!("{beginning}[a-z2-7]{{25}}[aeimquy4]$")))
+}
+
+fn one_of(words: impl Iterator<Item = &'static str>) -> ObjectBuilder {
+    text().enum_values(Some(words.collect::<Vec<_>>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use tabellion_core::id::ItemId;
+
+    #[test]
+    fn ids_end_in_a_digit_of_three_bits() {
+        for byte in 0..=u8::MAX {
+            let id = ItemId::from_bytes([byte; 16]).to_string();
+            assert!(id.ends_with(['a', 'e', 'i', 'm', 'q', 'u', 'y', '4']), "{id}");
+        }
+    }
+}

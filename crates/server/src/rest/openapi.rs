@@ -1,0 +1,128 @@
+//! How does the server describe itself?
+//!
+//! Each handler says what it answers; what is true of every operation (credentials, limits, request numbers) is added
+//! here, so that it is said once.
+
+use super::routes::{batch, items, principals, probes, trail};
+use crate::guard::REQUEST_ID;
+use crate::refusal::RefusalBody;
+use axum::body::Bytes;
+use std::sync::OnceLock;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{
+    Components, ContentBuilder, Header, HeaderBuilder, PathItem, Ref, RefOr, Response, ResponseBuilder,
+};
+use utoipa::{Modify, OpenApi, ToSchema};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Tabellion",
+        description = "The notary of agent memory: what is to be remembered is examined, sealed with its provenance, and \
+                       enrolled in an append-only log.",
+        license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),
+        contact()
+    ),
+    paths(
+        probes::healthz, probes::readyz, probes::read_metrics, probes::read_openapi,
+        principals::create_tenant,
+        principals::list_users, principals::create_user,
+        principals::list_agents, principals::create_agent,
+        principals::list_resources, principals::create_resource,
+        principals::list_keys, principals::create_key, principals::revoke_key,
+        principals::whoami,
+        items::write_item, items::list_items, batch::write_batch,
+        items::read_item, items::update_item, items::retract_item,
+        items::rollback_item, items::pin_item, items::unpin_item,
+        items::list_versions, items::read_provenance,
+        items::search,
+        trail::read_audit, trail::verify, trail::read_head, trail::prove_inclusion, trail::prove_consistency,
+    ),
+    components(schemas(RefusalBody)),
+    security(("key" = [])),
+    tags(
+        (name = "items", description = "What is remembered"),
+        (name = "principals", description = "Who acts; for admins"),
+        (name = "trail", description = "Who did what, and proofs of it"),
+        (name = "operations", description = "For what watches the server"),
+    ),
+    modifiers(&EveryOperation)
+)]
+struct Description;
+
+/// The description, made once.
+pub(super) fn bytes() -> Bytes {
+    static BYTES: OnceLock<Bytes> = OnceLock::new();
+    BYTES.get_or_init(|| serde_json::to_vec(&Description::openapi()).unwrap_or_default().into()).clone()
+}
+
+/// Adds what is true of every operation.
+struct EveryOperation;
+
+/// What any operation with a credential may answer.
+const ALWAYS: [(&str, &str); 7] = [
+    ("400", "cannot be read"),
+    ("401", "no acceptable credential"),
+    ("403", "the caller may not do this"),
+    ("422", "breaks a rule"),
+    ("429", "too many requests"),
+    ("503", "not now; try again"),
+    ("504", "took too long"),
+];
+
+impl Modify for EveryOperation {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let components = openapi.components.get_or_insert_with(Components::new);
+        let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some("an API key, `tab_…`")).build();
+        components.add_security_scheme("key", SecurityScheme::Http(scheme));
+        for path in openapi.paths.paths.values_mut() {
+            for operation in operations(path) {
+                complete(operation);
+            }
+        }
+    }
+}
+
+fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    [&mut path.get, &mut path.put, &mut path.post, &mut path.delete].into_iter().flatten()
+}
+
+fn complete(operation: &mut Operation) {
+    let is_probe = operation.security.is_some();
+    if !is_probe {
+        for (status, description) in ALWAYS {
+            add(operation, status, description);
+        }
+        if operation.request_body.is_some() {
+            add(operation, "413", "larger than the limit");
+        }
+    }
+    add(operation, "500", "a fault of the server");
+    for (status, response) in &mut operation.responses.responses {
+        let RefOr::T(response) = response else { continue };
+        insert(response, REQUEST_ID.as_str(), header("the request's number", Type::String));
+        match status.as_str() {
+            "401" => insert(response, "www-authenticate", header("`Bearer`", Type::String)),
+            "429" => insert(response, "retry-after", header("seconds to wait", Type::Integer)),
+            "503" if !is_probe => insert(response, "retry-after", header("seconds to wait", Type::Integer)),
+            _ => {}
+        }
+    }
+}
+
+fn add(operation: &mut Operation, status: &str, description: &str) {
+    let refusal = Ref::from_schema_name(RefusalBody::name());
+    let content = ContentBuilder::new().schema(Some(refusal)).build();
+    let response = ResponseBuilder::new().description(description).content("application/json", content).build();
+    operation.responses.responses.entry(status.to_owned()).or_insert(RefOr::T(response));
+}
+
+fn header(description: &str, kind: Type) -> Header {
+    HeaderBuilder::new().schema(Some(ObjectBuilder::new().schema_type(kind))).description(Some(description)).build()
+}
+
+fn insert(response: &mut Response, name: &str, header: Header) {
+    response.headers.insert(name.to_owned(), RefOr::T(header));
+}

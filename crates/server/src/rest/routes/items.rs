@@ -1,0 +1,285 @@
+//! `/v1/items` and `/v1/search`.
+
+use super::Answer;
+use crate::app::App;
+use crate::refusal::{RefusalBody, Refused};
+use crate::rest::body::{Draft, MemoryBody};
+use crate::rest::call::Authenticated;
+use crate::rest::dto::*;
+use crate::rest::params::{NoParams, Params, in_query};
+use crate::rest::path::{Id, ItemVerb, Verb};
+use axum::Json;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
+use tabellion_core::error::Refusal;
+use tabellion_core::id::ItemId;
+use tabellion_core::item::Layer;
+use tabellion_core::provenance::Provenance;
+use tabellion_engine::Call;
+use tabellion_engine::reply::{ListQuery, WriteStatus, Written};
+
+/// Remember something
+///
+/// Passes every gate or is refused by one; what is answered with `committed` is durable. Two writes are the same if
+/// content, layer, namespace, tier, what they replace, user and agent are the same: within 24 h the second is a replay.
+#[utoipa::path(
+    post, path = "/v1/items", tag = "items", request_body = WriteBody,
+    responses(
+        (status = 201, description = "a new version is durable", body = WrittenBody),
+        (status = 200, description = "the same write was durable already", body = WrittenBody),
+        (status = 404, description = "what it supersedes is missing or hidden", body = RefusalBody),
+        (status = 409, description = "the state of the memory forbids it", body = RefusalBody),
+    )
+)]
+pub(crate) async fn write_item(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    _: NoParams,
+    Draft(draft): Draft,
+) -> Result<Response, Refused> {
+    Ok(written(app.engine().write(&call, draft).await?))
+}
+
+/// Write the next version of an item
+#[utoipa::path(
+    put, path = "/v1/items/{id}", tag = "items", request_body = WriteBody,
+    params(("id" = ItemIdText, Path, description = "the item")),
+    responses(
+        (status = 201, description = "a new version is durable", body = WrittenBody),
+        (status = 200, description = "the same write was durable already", body = WrittenBody),
+        (status = 404, description = "missing or hidden", body = RefusalBody),
+        (status = 409, description = "the state of the memory forbids it", body = RefusalBody),
+        (status = 410, description = "its content was destroyed", body = RefusalBody),
+    )
+)]
+pub(crate) async fn update_item(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    Id(id): Id,
+    _: NoParams,
+    Draft(mut draft): Draft,
+) -> Result<Response, Refused> {
+    // The gate takes a draft without a readable item for an insert, so a text that is no id must stop here.
+    id.parse::<ItemId>().map_err(|_| Refusal::not_found())?;
+    draft.item = Some(id);
+    Ok(written(app.engine().write(&call, draft).await?))
+}
+
+fn written(written: Written) -> Response {
+    let status = match written.status {
+        WriteStatus::Committed => StatusCode::CREATED,
+        WriteStatus::AlreadyCommitted => StatusCode::OK,
+    };
+    (status, Json(WrittenBody::from(written))).into_response()
+}
+
+/// List items
+///
+/// All that the caller may see, oldest first.
+#[utoipa::path(
+    get, path = "/v1/items", tag = "items",
+    params(
+        ("namespace" = Option<String>, Query, description = "only this namespace", nullable = false, pattern = "^[a-z0-9_.-]{1,64}$"),
+        ("layer" = Option<LayerWord>, Query, description = "only this layer", nullable = false),
+        ("limit" = Option<u64>, Query, description = "at most this many", nullable = false, minimum = 1, maximum = 500),
+        ("cursor" = Option<TokenText>, Query, description = "where the page before said to go on", nullable = false),
+    ),
+    responses((status = 200, description = "one page", body = ItemsBody))
+)]
+pub(crate) async fn list_items(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    mut params: Params,
+) -> Answer<ItemsBody> {
+    let query = ListQuery {
+        namespace: params.text("namespace"),
+        layer: params.word("layer", Layer::from_word, &Layer::words()).map(|layer| layer.as_str().to_owned()),
+        limit: params.number("limit"),
+        cursor: params.text("cursor"),
+    };
+    params.finish()?;
+    Ok(Json(app.engine().list(&call, query).await.map_err(in_query)?.into()))
+}
+
+/// Read an item
+#[utoipa::path(
+    get, path = "/v1/items/{id}", tag = "items",
+    params(
+        ("id" = ItemIdText, Path, description = "the item"),
+        ("as_of" = Option<String>, Query, description = "content as it stood at this time, or at this token", nullable = false),
+    ),
+    responses(
+        (status = 200, description = "the item", body = ItemBody),
+        (status = 404, description = "missing, hidden, or without a head", body = RefusalBody),
+        (status = 410, description = "its content was destroyed", body = RefusalBody),
+    )
+)]
+pub(crate) async fn read_item(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    Id(id): Id,
+    mut params: Params,
+) -> Answer<ItemBody> {
+    let as_of = params.text("as_of");
+    params.finish()?;
+    Ok(Json(app.engine().get(&call, &id, as_of.as_deref()).await.map_err(in_query)?.into()))
+}
+
+/// List the versions of an item
+#[utoipa::path(
+    get, path = "/v1/items/{id}/versions", tag = "items",
+    params(("id" = ItemIdText, Path, description = "the item")),
+    responses(
+        (status = 200, description = "its versions", body = VersionsBody),
+        (status = 404, description = "missing or hidden", body = RefusalBody),
+        (status = 410, description = "its content was destroyed", body = RefusalBody),
+    )
+)]
+pub(crate) async fn list_versions(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    Id(id): Id,
+    _: NoParams,
+) -> Answer<VersionsBody> {
+    let versions = app.engine().versions(&call, &id).await?;
+    Ok(Json(VersionsBody { versions: versions.into_iter().map(Into::into).collect() }))
+}
+
+/// Read who wrote a version, how, and from what
+#[utoipa::path(
+    get, path = "/v1/items/{id}/provenance", tag = "items",
+    params(
+        ("id" = ItemIdText, Path, description = "the item"),
+        ("version" = Option<VersionIdText>, Query, description = "the head unless given", nullable = false),
+    ),
+    responses(
+        (status = 200, description = "the signed record", body = ProvenanceBody),
+        (status = 404, description = "missing or hidden", body = RefusalBody),
+        (status = 410, description = "its content was destroyed", body = RefusalBody),
+    )
+)]
+pub(crate) async fn read_provenance(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    Id(id): Id,
+    mut params: Params,
+) -> Answer<Provenance> {
+    let version = params.text("version");
+    params.finish()?;
+    Ok(Json(app.engine().provenance(&call, &id, version.as_deref()).await.map_err(in_query)?))
+}
+
+/// Retract an item
+///
+/// Its head stays in the log and in the list of versions, and is found no more.
+#[utoipa::path(
+    delete, path = "/v1/items/{id}", tag = "items",
+    params(
+        ("id" = ItemIdText, Path, description = "the item"),
+        ("reason" = Option<ReasonText>, Query, description = "why", nullable = false),
+    ),
+    responses(
+        (status = 200, description = "retracted", body = ChangedBody),
+        (status = 404, description = "missing or hidden", body = RefusalBody),
+        (status = 409, description = "the state of the memory forbids it", body = RefusalBody),
+        (status = 410, description = "its content was destroyed", body = RefusalBody),
+    )
+)]
+pub(crate) async fn retract_item(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    Id(id): Id,
+    mut params: Params,
+) -> Answer<ChangedBody> {
+    let reason = params.text("reason");
+    params.finish()?;
+    Ok(Json(app.engine().retract(&call, &id, reason).await.map_err(in_query)?.into()))
+}
+
+/// `POST /v1/items/{id}:verb`: one route, as many operations as there are verbs.
+pub(crate) async fn change_item(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    ItemVerb { id, verb }: ItemVerb,
+    _: NoParams,
+    request: Request,
+) -> Answer<ChangedBody> {
+    match verb {
+        Verb::Rollback => rollback_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?).await,
+        Verb::Pin => pin_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?).await,
+        Verb::Unpin => unpin_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?).await,
+    }
+}
+
+/// Take the head of an item back
+///
+/// What it replaced becomes the head again, as a new version.
+#[utoipa::path(
+    post, path = "/v1/items/{id}:rollback", tag = "items",
+    request_body(content = Option<RollbackBody>),
+    params(("id" = ItemIdText, Path, description = "the item")),
+    responses(
+        (status = 200, description = "rolled back", body = ChangedBody),
+        (status = 404, description = "missing or hidden", body = RefusalBody),
+        (status = 409, description = "not the head", body = RefusalBody),
+        (status = 410, description = "its content was destroyed", body = RefusalBody),
+    )
+)]
+async fn rollback_item(
+    app: &App,
+    call: &Call,
+    id: &str,
+    MemoryBody(body): MemoryBody<RollbackBody>,
+) -> Answer<ChangedBody> {
+    Ok(Json(app.engine().rollback(call, id, body.version.as_deref(), body.reason).await?.into()))
+}
+
+/// Keep an item from garbage collection
+#[utoipa::path(
+    post, path = "/v1/items/{id}:pin", tag = "items",
+    request_body(content = Option<ReasonBody>),
+    params(("id" = ItemIdText, Path, description = "the item")),
+    responses(
+        (status = 200, description = "pinned", body = ChangedBody),
+        (status = 404, description = "missing or hidden", body = RefusalBody),
+        (status = 409, description = "the state of the memory forbids it", body = RefusalBody),
+        (status = 410, description = "its content was destroyed", body = RefusalBody),
+    )
+)]
+async fn pin_item(app: &App, call: &Call, id: &str, MemoryBody(body): MemoryBody<ReasonBody>) -> Answer<ChangedBody> {
+    Ok(Json(app.engine().pin(call, id, body.reason).await?.into()))
+}
+
+/// Let garbage collection have an item again
+#[utoipa::path(
+    post, path = "/v1/items/{id}:unpin", tag = "items",
+    request_body(content = Option<ReasonBody>),
+    params(("id" = ItemIdText, Path, description = "the item")),
+    responses(
+        (status = 200, description = "unpinned", body = ChangedBody),
+        (status = 404, description = "missing or hidden", body = RefusalBody),
+        (status = 409, description = "the state of the memory forbids it", body = RefusalBody),
+        (status = 410, description = "its content was destroyed", body = RefusalBody),
+    )
+)]
+async fn unpin_item(app: &App, call: &Call, id: &str, MemoryBody(body): MemoryBody<ReasonBody>) -> Answer<ChangedBody> {
+    Ok(Json(app.engine().unpin(call, id, body.reason).await?.into()))
+}
+
+/// Search
+///
+/// Best first, under what the caller may see.
+#[utoipa::path(
+    post, path = "/v1/search", tag = "items", request_body = SearchBody,
+    responses((status = 200, description = "what was found", body = FoundBody))
+)]
+pub(crate) async fn search(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    _: NoParams,
+    MemoryBody(body): MemoryBody<SearchBody>,
+) -> Answer<FoundBody> {
+    Ok(Json(app.engine().search(&call, body.into()).await?.into()))
+}

@@ -1,0 +1,196 @@
+//! `/v1/tenants`, `/v1/users`, `/v1/agents`, `/v1/resources`, `/v1/keys` and `/v1/whoami`.
+
+use super::{Answer, Created};
+use crate::app::App;
+use crate::refusal::RefusalBody;
+use crate::rest::body::AdminBody;
+use crate::rest::call::Authenticated;
+use crate::rest::dto::*;
+use crate::rest::params::NoParams;
+use crate::rest::path::Id;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use std::sync::Arc;
+
+/// Make a tenant
+///
+/// For the operator: the admin of the tenant that the first start made.
+#[utoipa::path(
+    post, path = "/v1/tenants", tag = "principals", request_body = NewTenantBody,
+    responses(
+        (status = 201, description = "made; the key is shown this once", body = TenantBody),
+        (status = 409, description = "the name is taken", body = RefusalBody),
+    )
+)]
+pub(crate) async fn create_tenant(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    _: NoParams,
+    AdminBody(body): AdminBody<NewTenantBody>,
+) -> Created<TenantBody> {
+    Ok((StatusCode::CREATED, Json(app.engine().create_tenant(&call, &body.name).await?.into())))
+}
+
+/// Make a user
+#[utoipa::path(
+    post, path = "/v1/users", tag = "principals", request_body = NewUserBody,
+    responses(
+        (status = 201, description = "made", body = UserBody),
+        (status = 409, description = "the name is taken", body = RefusalBody),
+    )
+)]
+pub(crate) async fn create_user(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    _: NoParams,
+    AdminBody(body): AdminBody<NewUserBody>,
+) -> Created<UserBody> {
+    let user = app.engine().create_user(&call, &body.name, body.role.as_deref()).await?;
+    Ok((StatusCode::CREATED, Json(user.into())))
+}
+
+/// List users
+#[utoipa::path(
+    get, path = "/v1/users", tag = "principals",
+    responses((status = 200, description = "all users", body = UsersBody))
+)]
+pub(crate) async fn list_users(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    _: NoParams,
+) -> Answer<UsersBody> {
+    let users = app.engine().users(&call).await?;
+    Ok(Json(UsersBody { users: users.into_iter().map(Into::into).collect() }))
+}
+
+/// Make an agent
+#[utoipa::path(
+    post, path = "/v1/agents", tag = "principals", request_body = NewAgentBody,
+    responses(
+        (status = 201, description = "made", body = AgentBody),
+        (status = 409, description = "the name is taken", body = RefusalBody),
+    )
+)]
+pub(crate) async fn create_agent(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    _: NoParams,
+    AdminBody(body): AdminBody<NewAgentBody>,
+) -> Created<AgentBody> {
+    let trust_declared = body.trust_declared.unwrap_or(false);
+    let agent = app.engine().create_agent(&call, &body.name, body.specialisation, trust_declared).await?;
+    Ok((StatusCode::CREATED, Json(agent.into())))
+}
+
+/// List agents
+#[utoipa::path(
+    get, path = "/v1/agents", tag = "principals",
+    responses((status = 200, description = "all agents", body = AgentsBody))
+)]
+pub(crate) async fn list_agents(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    _: NoParams,
+) -> Answer<AgentsBody> {
+    let agents = app.engine().agents(&call).await?;
+    Ok(Json(AgentsBody { agents: agents.into_iter().map(Into::into).collect() }))
+}
+
+/// Make a resource
+#[utoipa::path(
+    post, path = "/v1/resources", tag = "principals", request_body = NewResourceBody,
+    responses(
+        (status = 201, description = "made", body = ResourceBody),
+        (status = 409, description = "the name is taken", body = RefusalBody),
+    )
+)]
+pub(crate) async fn create_resource(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    _: NoParams,
+    AdminBody(body): AdminBody<NewResourceBody>,
+) -> Created<ResourceBody> {
+    let resource = app.engine().create_resource(&call, &body.name, body.kind, body.description).await?;
+    Ok((StatusCode::CREATED, Json(resource.into())))
+}
+
+/// List resources
+#[utoipa::path(
+    get, path = "/v1/resources", tag = "principals",
+    responses((status = 200, description = "all resources", body = ResourcesBody))
+)]
+pub(crate) async fn list_resources(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    _: NoParams,
+) -> Answer<ResourcesBody> {
+    let resources = app.engine().resources(&call).await?;
+    Ok(Json(ResourcesBody { resources: resources.into_iter().map(Into::into).collect() }))
+}
+
+/// Make a credential
+///
+/// Of a user, who then acts through the built-in agent `direct`; of an agent acting for a user; or of an agent alone.
+#[utoipa::path(
+    post, path = "/v1/keys", tag = "principals", request_body = NewKeyBody,
+    responses(
+        (status = 201, description = "made; the key is shown this once", body = IssuedKeyBody),
+    )
+)]
+pub(crate) async fn create_key(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    _: NoParams,
+    AdminBody(body): AdminBody<NewKeyBody>,
+) -> Created<IssuedKeyBody> {
+    let NewKeyBody { user, agent, expires_at } = body;
+    let key = app.engine().create_key(&call, user.as_deref(), agent.as_deref(), expires_at.as_deref()).await?;
+    Ok((StatusCode::CREATED, Json(key.into())))
+}
+
+/// List credentials
+#[utoipa::path(
+    get, path = "/v1/keys", tag = "principals",
+    responses((status = 200, description = "all credentials, without their secrets", body = KeysBody))
+)]
+pub(crate) async fn list_keys(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    _: NoParams,
+) -> Answer<KeysBody> {
+    let keys = app.engine().keys(&call).await?;
+    Ok(Json(KeysBody { keys: keys.into_iter().map(Into::into).collect() }))
+}
+
+/// Revoke a credential
+#[utoipa::path(
+    delete, path = "/v1/keys/{id}", tag = "principals",
+    params(("id" = KeyIdText, Path, description = "the credential")),
+    responses(
+        (status = 200, description = "revoked", body = RevokedKeyBody),
+        (status = 404, description = "no such credential", body = RefusalBody),
+        (status = 409, description = "the state forbids it", body = RefusalBody),
+    )
+)]
+pub(crate) async fn revoke_key(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    Id(id): Id,
+    _: NoParams,
+) -> Answer<RevokedKeyBody> {
+    Ok(Json(app.engine().revoke_key(&call, &id).await?.into()))
+}
+
+/// Tell who the caller is
+#[utoipa::path(
+    get, path = "/v1/whoami", tag = "principals",
+    responses((status = 200, description = "the caller", body = WhoAmIBody))
+)]
+pub(crate) async fn whoami(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    _: NoParams,
+) -> Answer<WhoAmIBody> {
+    Ok(Json(app.engine().whoami(&call).await?.into()))
+}

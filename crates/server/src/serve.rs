@@ -1,0 +1,243 @@
+//! How does a server start, and how does it end?
+//!
+//! It listens first and opens the engine then: whoever watches can tell a long start from a dead process. At the end it
+//! stops listening, lets requests under way finish, and closes the engine.
+
+use crate::app::{App, Phase};
+use crate::config::{Config, ConfigError, Secrets};
+use crate::intake::{self, Intake};
+use crate::refusal::Refused;
+use crate::{grpc, guard, logs, mcp, metrics, rest};
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum_server::accept::DefaultAcceptor;
+use axum_server::tls_rustls::RustlsAcceptor;
+use axum_server::{Handle, Server};
+use hyper_util::rt::TokioTimer;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tabellion_core::error::{Code, Refusal};
+use tabellion_engine::ports::{Clock, ManualClock, SystemClock, SystemEntropy};
+use tabellion_engine::{Engine, FirstStart, OpenError, Options};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tower::ServiceExt;
+
+/// How often an idle HTTP/2 connection is asked whether it is still there, and how long it has to answer.
+const PING_EVERY: Duration = Duration::from_secs(20);
+
+/// The exit code of a process that was told twice to stop.
+const TOLD_TWICE: i32 = 130;
+
+/// What is known once requests are taken.
+#[derive(Debug)]
+pub struct Ready {
+    /// Where the server listens; the real port, if the system chose it.
+    pub address: SocketAddr,
+    /// What the first start made, if this is one.
+    pub first_start: Option<FirstStart>,
+}
+
+/// Why a server could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The configuration would not work.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The engine could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {error}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The system refused something else.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The task that opened or closed the engine did not end well.
+    #[error("the engine stopped unexpectedly")]
+    Lost,
+}
+
+/// Serves until SIGINT or SIGTERM; a second signal ends the process at once.
+///
+/// # Errors
+/// When it cannot start, or the listener breaks.
+pub async fn serve(config: Config, secrets: Secrets, ready: oneshot::Sender<Ready>) -> Result<(), ServeError> {
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let told = async move {
+        tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+        tokio::spawn(async move {
+            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+            tracing::warn!("told twice to stop");
+            std::process::exit(TOLD_TWICE);
+        });
+    };
+    serve_until(config, secrets, ready, told).await
+}
+
+/// Serves until told to stop.
+///
+/// # Errors
+/// As for `serve`.
+pub async fn serve_until(
+    config: Config,
+    secrets: Secrets,
+    ready: oneshot::Sender<Ready>,
+    told: impl Future<Output = ()> + Send,
+) -> Result<(), ServeError> {
+    config.check()?;
+    logs::start(config.log);
+    metrics::start();
+    let listener = listen(config.listen)?;
+    let address = listener.local_addr()?;
+    let front = Arc::new(OnceLock::new());
+    let handle = Handle::new();
+    let mut listening = tokio::spawn(accept(listener, config.clone(), Arc::clone(&front), handle.clone()));
+    let _stops_when_dropped = AbortOnDrop(tokio::spawn(metrics::upkeep()));
+
+    let opened = open(&config, secrets).await;
+    let (app, first_start) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            handle.shutdown();
+            return Err(error);
+        }
+    };
+    let app = Arc::new(app);
+    let _set_once = front.set(router(Arc::clone(&app), &config));
+    tracing::info!(%address, "ready");
+    let _nobody_waits = ready.send(Ready { address, first_start });
+
+    let ended = tokio::select! {
+        ended = &mut listening => ended,
+        () = told => {
+            tracing::info!("stopping");
+            app.stop();
+            handle.graceful_shutdown(Some(Duration::from_secs(config.shutdown.grace_seconds)));
+            listening.await
+        }
+    };
+    app.stop();
+    let engine = app.engine().clone();
+    tokio::task::spawn_blocking(move || engine.close()).await.map_err(|_| ServeError::Lost)?;
+    tracing::info!("stopped");
+    ended.map_err(|_| ServeError::Lost)?
+}
+
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    let listener = TcpListener::bind(address).map_err(|error| ServeError::Listen { address, error })?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Opening replays what the views have not seen yet: off the threads that answer.
+async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstStart>), ServeError> {
+    let clock = config.test_clock.then(|| Arc::new(ManualClock::at(SystemClock.now())));
+    let options = Options {
+        data: Some(config.data.clone()),
+        master_key: secrets.master_key,
+        admin_key: secrets.admin_key,
+        clock: clock.clone().map_or_else(|| Arc::new(SystemClock) as Arc<dyn Clock>, |clock| clock as Arc<dyn Clock>),
+        entropy: Arc::new(SystemEntropy),
+        limits: config.limits.engine(),
+        audit_reads: config.audit_reads(),
+    };
+    let opened = tokio::task::spawn_blocking(move || Engine::open(options)).await.map_err(|_| ServeError::Lost)?;
+    let (engine, first_start) = opened?;
+    Ok((App::new(engine, config.limits, clock), first_start))
+}
+
+/// Every route of every transport, behind the layers that guard them.
+#[must_use]
+pub fn router(app: Arc<App>, config: &Config) -> Router {
+    rest::router(Arc::clone(&app))
+        .merge(grpc::router(&app))
+        .merge(mcp::router(&app, &config.mcp))
+        .fallback(unknown_path)
+        .layer(from_fn_with_state(app, guard::protect))
+        .layer(from_fn(guard::observe))
+}
+
+/// A gRPC client that calls what is not there expects its own word for it.
+async fn unknown_path(request: Request) -> Response {
+    match crate::refusal::Wire::of(request.headers()) {
+        crate::refusal::Wire::Json => Refused(rest::no_such_path()).into_response(),
+        crate::refusal::Wire::Grpc => tonic::Status::unimplemented("no such service").into_http(),
+    }
+}
+
+/// What is answered until the engine is open.
+fn starting() -> Router {
+    Router::new()
+        .route("/healthz", get(rest::healthz))
+        .route("/readyz", get(async || rest::readiness(Phase::Starting)))
+        .fallback(async || Refused(Refusal::new(Code::Overloaded, "the server is starting")))
+        .layer(from_fn(guard::observe))
+}
+
+async fn accept(
+    listener: TcpListener,
+    config: Config,
+    front: Arc<OnceLock<Router>>,
+    handle: Handle<SocketAddr>,
+) -> Result<(), ServeError> {
+    let starting = starting();
+    let service = Router::new().fallback(async move |request: Request| {
+        let router = front.get().unwrap_or(&starting).clone();
+        router.oneshot(request).await
+    });
+    let service = service.into_make_service_with_connect_info::<SocketAddr>();
+    let limits = &config.limits;
+    let server = bounded(axum_server::from_tcp(listener)?, &config).handle(handle);
+    match config.tls.files()? {
+        None => {
+            let intake = Intake::new(DefaultAcceptor::new(), limits.connections_max, limits.header_time_max());
+            server.acceptor(intake).serve(service).await?;
+        }
+        Some((cert, key)) => {
+            let tls = RustlsAcceptor::new(intake::tls(cert, key).await?);
+            let intake = Intake::new(tls, limits.connections_max, limits.header_time_max());
+            server.acceptor(intake).serve(service).await?;
+        }
+    }
+    Ok(())
+}
+
+/// HTTP's own limits, before any route is looked at.
+fn bounded(mut server: Server<SocketAddr>, config: &Config) -> Server<SocketAddr> {
+    let limits = &config.limits;
+    let builder = server.http_builder();
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_time_max())
+        .max_headers(limits.headers_max)
+        // hyper's buffer holds the head of a request; it refuses to be smaller than 8 KiB.
+        .max_buf_size((limits.header_bytes_max as usize).max(8 << 10));
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PING_EVERY)
+        .max_concurrent_streams(limits.streams_max)
+        .max_header_list_size(limits.header_bytes_max);
+    server
+}

@@ -1,0 +1,104 @@
+"""Users of a running server, each with a key of their own, and the manual clock."""
+
+import itertools
+import secrets
+from base64 import b32encode
+from datetime import UTC, datetime, timedelta
+
+NUMBERS = itertools.count(1)
+
+
+class Caller:
+    """One key on one server."""
+
+    def __init__(self, server, key, name=None, user=None, agent=None):
+        self.server, self.key, self.name, self.user, self.agent = server, key, name, user, agent
+
+    def call(self, method, path, body=None, **more):
+        return self.server.call(method, path, body, key=self.key, **more)
+
+    def ask(self, method, path, body=None, expect=200, **more):
+        """The answer of a call that must end with this status."""
+        status, answer, _ = self.call(method, path, body, **more)
+        assert status == expect, f"{method} {path}: {status} {answer}"
+        return answer
+
+    def refused(self, method, path, body=None, *, status, code, **more):
+        """The refusal of a call that must be refused so."""
+        answer = self.ask(method, path, body, expect=status, **more)
+        assert answer["code"] == code, answer
+        assert set(answer) <= {"code", "message", "gate", "errors", "request_id"}, answer
+        assert answer["message"] and answer["request_id"] and isinstance(answer["errors"], list), answer
+        return answer
+
+    def write(self, text, **fields):
+        """A write that must commit."""
+        answer = self.ask("POST", "/v1/items", {"text": text, **fields}, expect=201)
+        assert answer["status"] == "committed", answer
+        return answer
+
+    def get(self, id, query=""):
+        return self.ask("GET", f"/v1/items/{id}{query}")
+
+    def versions(self, id):
+        """The versions of an item by their ids."""
+        return {row["version"]: row for row in self.ask("GET", f"/v1/items/{id}/versions")["versions"]}
+
+    def search(self, query, **fields):
+        return self.ask("POST", "/v1/search", {"query": query, **fields})["results"]
+
+    def found(self, query, **fields):
+        """The ids that a search finds, best first."""
+        return [result["id"] for result in self.search(query, **fields)]
+
+
+def admin(server):
+    return Caller(server, server.key)
+
+
+def new_caller(server, name=None, agent=None, role="member", key=None):
+    """A new user with a key, made by the admin (or whoever holds `key`)."""
+    maker = Caller(server, key or server.key)
+    name = name or f"user-{next(NUMBERS)}"
+    user = maker.ask("POST", "/v1/users", {"name": name, "role": role}, expect=201)
+    asked = {"user": name}
+    if agent:
+        asked["agent"] = agent
+    made = maker.ask("POST", "/v1/keys", asked, expect=201)
+    return Caller(server, made["key"], name=name, user=user["id"], agent=made["agent"])
+
+
+def log_size(server, log="memory"):
+    """How many entries a log has, as an admin sees it."""
+    return admin(server).ask("GET", f"/v1/proofs/head?log={log}")["size"]
+
+
+def random_id(prefix="itm"):
+    """An id in the right form that names nothing."""
+    return f"{prefix}_" + b32encode(secrets.token_bytes(16)).decode().rstrip("=").lower()
+
+
+class Clock:
+    """The time of a server that was started with --test-clock."""
+
+    def __init__(self, server, now=datetime(2026, 11, 15, tzinfo=UTC)):
+        self.server = server
+        self.set(now)
+
+    def set(self, now):
+        self.now = now
+        admin(self.server).ask("POST", "/v1/test-clock", {"now": self.text})
+
+    def advance(self, **period):
+        """Moves on by so many seconds, minutes, hours or days; returns the new time as text."""
+        self.set(self.now + timedelta(**period))
+        return self.text
+
+    @property
+    def text(self):
+        return rfc3339(self.now)
+
+
+def rfc3339(moment):
+    """A time as the server writes it: UTC, with microseconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

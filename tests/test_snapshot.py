@@ -1,0 +1,176 @@
+"""Export and restore: the whole memory in one sealed file, and the keys to it in another."""
+
+import json
+import stat
+import subprocess
+import threading
+
+import pytest
+
+from callers import Caller, log_size, new_caller
+from crash import verify
+from server import Server
+from unseen import NEEDLES, UNSEEN
+
+
+def run(bin, *arguments, env=None):
+    """A command of the binary, as (exit code, stdout, stderr)."""
+    done = subprocess.run([bin, *map(str, arguments)], capture_output=True, text=True, timeout=120, env=env)
+    return done.returncode, done.stdout, done.stderr
+
+
+def export(bin, data, out):
+    code, said, complained = run(bin, "export", "--data", data, "--out", out, "--json")
+    assert code == 0, complained
+    return json.loads(said)
+
+
+@pytest.fixture(scope="module")
+def made(bin, tmp_path_factory):
+    """A server's past: what its reader saw, and the snapshot that was taken while it ran."""
+    directory = tmp_path_factory.mktemp("snapshot")
+    with Server(bin, directory / "data") as server:
+        ana = new_caller(server, "anastasia-quux")
+        a = ana.write(**UNSEEN)
+        b = ana.ask("PUT", f"/v1/items/{a['id']}", {"text": "Quillfeather left for Ostrander"}, expect=201)
+        ana.ask("POST", f"/v1/items/{a['id']}:pin", {"reason": "x"})
+        gone = ana.write("soon to be gone")
+        ana.ask("DELETE", f"/v1/items/{gone['id']}")
+        for number in range(300):
+            ana.write(f"filler {number}")
+        size = log_size(server)
+        report = export(bin, server.data_dir, directory / "backup.tabellion")
+        seen = look(ana, a, b, gone)
+        assert server.stop() == 0
+    return {"directory": directory, "key": ana.key, "a": a, "b": b, "gone": gone, "seen": seen, "size": size, "report": report}
+
+
+def look(caller, a, b, gone):
+    """What a reader sees of the items, now and in the past, without what differs from one reading to the next."""
+    path = f"/v1/items/{a['id']}"
+    now = caller.get(a["id"])
+    then = caller.get(a["id"], f"?as_of={a['token']}")
+    at_its_time = caller.get(a["id"], f"?as_of={then['updated_at']}")
+    answers = [
+        now, then, at_its_time, caller.get(gone["id"], f"?as_of={gone['token']}"),
+        caller.ask("GET", f"{path}/provenance"), caller.ask("GET", f"{path}/provenance?version={a['version']}"),
+        caller.ask("GET", "/v1/items?limit=500")["items"], caller.search("quillfeather"), caller.search("filler 77", k=3),
+        caller.versions(a["id"]), caller.versions(gone["id"]), caller.ask("GET", "/v1/whoami"),
+        caller.call("GET", f"/v1/items/{gone['id']}")[0],
+    ]  # fmt: skip
+    assert now["text"] == "Quillfeather left for Ostrander" and then["text"] == UNSEEN["text"]
+    return without_tokens(answers)
+
+
+def without_tokens(value):
+    """Tokens are sealed anew each time."""
+    if isinstance(value, dict):
+        return {name: without_tokens(member) for name, member in value.items() if name != "token"}
+    if isinstance(value, list):
+        return [without_tokens(member) for member in value]
+    return value
+
+
+def restore(bin, made, data):
+    return run(bin, "restore", "--from", made["directory"] / "backup.tabellion", "--data", data)
+
+
+def test_a_restored_directory_answers_the_same(bin, made, tmp_path):
+    """GOV-5.1, GOV-5.5: items, versions, records, the past and the keys of users are those of the moment of the export; both
+    logs verify and go on."""
+    data = tmp_path / "restored"
+    code, said, complained = restore(bin, made, data)
+    assert code == 0, complained
+    code, report = verify(bin, data, "--views")
+    assert code == 0 and report["ok"], report
+    with Server(bin, data) as server:
+        assert log_size(server) == made["size"]
+        ana = Caller(server, made["key"])
+        assert look(ana, made["a"], made["b"], made["gone"]) == made["seen"]
+        again = ana.ask("POST", "/v1/items", {"text": "filler 7"}, expect=200)
+        assert again["status"] == "already_committed"
+        ana.write("life goes on")
+        assert log_size(server) == made["size"] + 1
+        assert server.stop() == 0
+    assert verify(bin, data)[0] == 0
+
+
+def test_a_snapshot_gives_nothing_away(made):
+    """D9: neither file holds a word of what was said, nor a key of a user; only their owner may read them."""
+    backup = made["directory"] / "backup.tabellion"
+    keys = made["directory"] / "backup.tabellion.keys"
+    report = made["report"]
+    assert (report["out"], report["keys"]) == (str(backup), str(keys)) and report["entries"] >= made["size"]
+    for file in backup, keys:
+        data = file.read_bytes()
+        found = [needle for needle in [*NEEDLES, "ostrander", made["key"], made["key"][4:]] if needle.encode() in data.lower()]
+        assert found == [], file.name
+        assert stat.S_IMODE(file.stat().st_mode) & 0o077 == 0, file.name
+    assert backup.stat().st_size > 10_000
+
+
+def test_without_the_keys_nothing_is_restored(bin, made, tmp_path):
+    """D9: the message names the file that is missing; nothing is left behind."""
+    lonely = tmp_path / "backup.tabellion"
+    lonely.write_bytes((made["directory"] / "backup.tabellion").read_bytes())
+    code, said, complained = run(bin, "restore", "--from", lonely, "--data", tmp_path / "restored")
+    assert code == 1 and "backup.tabellion.keys" in complained and "panicked" not in complained, complained
+    assert not any(path.is_file() for path in (tmp_path / "restored").rglob("*"))
+
+
+def test_a_directory_in_use_is_not_restored_over(bin, made, tmp_path):
+    """What is there stays there."""
+    data = tmp_path / "restored"
+    assert restore(bin, made, data)[0] == 0
+    before = {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
+    code, _, complained = restore(bin, made, data)
+    assert code == 1 and complained.strip(), complained
+    assert {path: path.read_bytes() for path in data.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("harm", ["cut", "flipped", "empty", "other keys"])
+def test_a_damaged_snapshot_is_refused(bin, made, tmp_path, harm):
+    """GOV-5.1: what does not verify is not served."""
+    backup = bytearray((made["directory"] / "backup.tabellion").read_bytes())
+    keys = bytearray((made["directory"] / "backup.tabellion.keys").read_bytes())
+    if harm == "cut":
+        del backup[len(backup) * 2 // 3 :]
+    elif harm == "flipped":
+        backup[len(backup) // 2] ^= 0x40
+    elif harm == "empty":
+        backup.clear()
+    else:
+        keys = bytearray(reversed(keys))
+    (tmp_path / "bad").write_bytes(backup)
+    (tmp_path / "bad.keys").write_bytes(keys)
+    code, said, complained = run(bin, "restore", "--from", tmp_path / "bad", "--data", tmp_path / "data")
+    if code == 0:
+        code = verify(bin, tmp_path / "data")[0]
+    assert code == 1 and "panicked" not in complained, said + complained
+
+
+def test_an_export_under_load_is_whole(bin, tmp_path):
+    """GOV-5.1: writes go on during an export, and what it took verifies and holds all that was acknowledged before it."""
+    with Server(bin, tmp_path / "data") as server:
+        ana = new_caller(server)
+        before = [ana.write(f"before {number}")["id"] for number in range(100)]
+        stop, during = threading.Event(), []
+
+        def write():
+            while not stop.is_set():
+                during.append(ana.write(f"during {len(during)}")["id"])
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            export(bin, server.data_dir, tmp_path / "live")
+        finally:
+            stop.set()
+            writer.join()
+        assert during
+    code, _, complained = run(bin, "restore", "--from", tmp_path / "live", "--data", tmp_path / "restored")
+    assert code == 0, complained
+    assert verify(bin, tmp_path / "restored", "--views")[0] == 0
+    with Server(bin, tmp_path / "restored") as server:
+        items = Caller(server, ana.key).ask("GET", "/v1/items?limit=500")["items"]
+        assert set(before) <= {item["id"] for item in items}

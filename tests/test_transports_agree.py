@@ -1,0 +1,300 @@
+"""One scenario through REST, gRPC and MCP: the three give the same answers.
+
+Each transport is wrapped into the same few verbs, with answers in the shape of REST: `(code or None, answer)`.
+"""
+
+import json
+
+import pytest
+
+from callers import Caller, admin, new_caller, random_id
+from grpc_caller import GrpcCaller, Refused
+from mcp_caller import McpCaller, over_http, over_stdio
+
+BAD_KEY = "tab_" + "a" * 52
+VERBS = ("get", "update", "versions", "rollback", "pin", "retract")
+
+
+class Rest:
+    def __init__(self, server, key):
+        self.caller = Caller(server, key)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def _call(self, method, path, body=None):
+        status, answer, _ = self.caller.call(method, path, body)
+        return (None, answer) if status < 300 else (answer["code"], answer)
+
+    def write(self, **body):
+        id = body.pop("id", None)
+        return self._call("PUT", f"/v1/items/{id}", body) if id else self._call("POST", "/v1/items", body)
+
+    def get(self, id, as_of=None):
+        return self._call("GET", f"/v1/items/{id}" + (f"?as_of={as_of}" if as_of else ""))
+
+    def versions(self, id):
+        return self._call("GET", f"/v1/items/{id}/versions")
+
+    def search(self, **body):
+        return self._call("POST", "/v1/search", body)
+
+    def rollback(self, id, version=None):
+        return self._call("POST", f"/v1/items/{id}:rollback", {"reason": "r", **({"version": version} if version else {})})
+
+    def pin(self, id):
+        return self._call("POST", f"/v1/items/{id}:pin", {"reason": "r"})
+
+    def retract(self, id):
+        return self._call("DELETE", f"/v1/items/{id}?reason=r")
+
+    def list(self, **query):
+        return self._call("GET", "/v1/items?" + "&".join(f"{name}={value}" for name, value in query.items()))
+
+    def whoami(self):
+        return self._call("GET", "/v1/whoami")
+
+
+class Grpc:
+    def __init__(self, server, key):
+        self.caller = GrpcCaller(server, key)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.caller.channel.close()
+
+    def _call(self, name, **request):
+        try:
+            return None, self.caller.call(name, {name: value for name, value in request.items() if value is not None})
+        except Refused as refused:
+            assert refused.metadata["tabellion-code"] == refused.refusal["code"]
+            return refused.refusal["code"], refused.refusal
+
+    def write(self, **body):
+        return self._call("Write", **body)
+
+    def get(self, id, as_of=None):
+        return self._call("Get", id=id, as_of=as_of)
+
+    def versions(self, id):
+        return self._call("Versions", id=id)
+
+    def search(self, **body):
+        code, answer = self._call("Search", **body)
+        if code is None:
+            answer["results"] = [{**result.pop("item"), **result} for result in answer["results"]]
+        return code, answer
+
+    def rollback(self, id, version=None):
+        return self._call("Rollback", id=id, version=version, reason="r")
+
+    def pin(self, id):
+        return self._call("Pin", id=id, reason="r")
+
+    def retract(self, id):
+        return self._call("Retract", id=id, reason="r")
+
+    def list(self, **query):
+        return self._call("List", **query)
+
+    def whoami(self):
+        return self._call("WhoAmI")
+
+
+class Mcp:
+    def __init__(self, server, key):
+        self.caller = McpCaller(over_http(server, key))
+
+    def __enter__(self):
+        self.caller.__enter__()
+        return self
+
+    def __exit__(self, *_):
+        self.caller.__exit__()
+
+    def _call(self, tool, **arguments):
+        is_error, answer = self.caller.call(tool, {name: value for name, value in arguments.items() if value is not None})
+        return (answer["code"], answer) if is_error else (None, answer)
+
+    def write(self, **body):
+        return self._call("write_item", **body)
+
+    def get(self, id, as_of=None):
+        return self._call("get_item", id=id, as_of=as_of)
+
+    def versions(self, id):
+        return self._call("item_versions", id=id)
+
+    def search(self, **body):
+        return self._call("search_items", **body)
+
+    def rollback(self, id, version=None):
+        return self._call("rollback_item", id=id, version=version, reason="r")
+
+    def pin(self, id):
+        return self._call("pin_item", id=id, reason="r")
+
+    def retract(self, id):
+        return self._call("retract_item", id=id, reason="r")
+
+    def list(self, **query):
+        return self._call("list_items", **query)
+
+    def whoami(self):
+        return self._call("whoami")
+
+
+class Stdio(Mcp):
+    def __init__(self, server, key):
+        self.caller = McpCaller(over_stdio(server.bin, key, TABELLION_URL=server.url))
+
+
+def scenario(memory, hidden):
+    """Everything once; returns each step's name with its answer."""
+    steps = []
+
+    def step(name, result):
+        steps.append((name, *result))
+        return result[1]
+
+    body = {
+        "text": "Port 8080 serves the API", "key": "API port", "kind": "fact", "layer": "semantic", "confidence": 0.8,
+        "tags": ["net"], "triple": {"subject": "api", "predicate": "port", "object": "8080"},
+        "fields": {"n": 3, "share": 0.25, "deep": {"list": [1, "two", None, True]}}, "trace_id": "t1",
+        "evidence": [{"source_type": "document", "source_uri": "doc://runbook", "accessed_at": "2026-11-15T00:00:00Z"}],
+        "request_id": "6f2b8d9e-1111-4222-8333-944455566677",
+    }  # fmt: skip
+    first = step("write", memory.write(**body))
+    id = first["id"]
+    step("replay", memory.write(**body))
+    step("get", memory.get(id))
+    step("request id reused", memory.write(**{**body, "text": "other"}))
+    second = step("update", memory.write(id=id, text="Port 9090 serves the API", expected_version=first["version"]))
+    step("conflict", memory.write(id=id, text="Port 7070", expected_version=first["version"]))
+    step("get updated", memory.get(id))
+    step("get as of", memory.get(id, as_of=first["token"]))
+    step("versions", memory.versions(id))
+    step("search", memory.search(query="which port serves", min_token=second["token"], k=3))
+    step("search nothing", memory.search(query="zebra"))
+    step("search bad mode", memory.search(query="x", mode="psychic"))
+    step("search bad token", memory.search(query="x", min_token="x"))
+    step("rollback of no head", memory.rollback(id, first["version"]))
+    step("rollback", memory.rollback(id, second["version"]))
+    step("get rolled back", memory.get(id))
+    step("pin", memory.pin(id))
+    step("write another", memory.write(text="another", namespace="red", layer="working"))
+    step("write a third", memory.write(text="a third", namespace="red"))
+    step("list", memory.list(limit=10))
+    step("list a namespace", memory.list(namespace="red", limit=1))
+    step("list a layer", memory.list(layer="semantic"))
+    step("list a wrong layer", memory.list(layer="deep"))
+    step("list too many", memory.list(limit=501))
+    step("retract", memory.retract(id))
+    step("get retracted", memory.get(id))
+    step("versions retracted", memory.versions(id))
+    for name, target in ("hidden", hidden), ("random", random_id()):
+        step(f"get {name}", memory.get(target))
+        step(f"update {name}", memory.write(id=target, text="x"))
+        step(f"versions {name}", memory.versions(target))
+        step(f"rollback {name}", memory.rollback(target))
+        step(f"pin {name}", memory.pin(target))
+        step(f"retract {name}", memory.retract(target))
+    step("bad confidence", memory.write(text="x", confidence=1.2))
+    step("bad everything", memory.write(text=" ", layer="deep", kind="Fact", ttl="soon", triple={"subject": "a"}))
+    step("no text", memory.write(key="x"))
+    step("bad hash", memory.write(text="x", evidence=[{**body["evidence"][0], "excerpt": "a", "excerpt_hash": "0" * 64}]))
+    step("too late", memory.write(text="x", deadline="2020-01-01T00:00:00Z"))
+    step("wrong token", memory.write(text="x", idempotency_token="0" * 64))
+    step("sharing off", memory.write(text="x", tier="shared"))
+    step("whoami", memory.whoami())
+    return steps
+
+
+class Names:
+    """Gives every id, token and time a name by the order in which it appeared, so that runs can be compared."""
+
+    PREFIXES = ("itm_", "ver_", "usr_", "agt_", "tnt_", "res_", "prv_")
+
+    def __init__(self):
+        self.known = {}
+
+    def name(self, value, kind):
+        return self.known.setdefault(value, f"{kind}{sum(name.startswith(kind) for name in self.known.values())}")
+
+    def plain(self, value, field=""):
+        if isinstance(value, dict):
+            members = {name: self.plain(member, name) for name, member in value.items() if name not in ("token", "request_id")}
+            return {name: member for name, member in members.items() if member not in (None, [], {})}
+        if isinstance(value, list):
+            return [self.plain(member, field) for member in value]
+        if isinstance(value, str) and value.startswith(self.PREFIXES):
+            return self.name(value, value[:4])
+        if field.endswith("_at") and isinstance(value, str):
+            return "a time"
+        if field == "layer_version":
+            return "a number"
+        if isinstance(value, str) and field == "name":
+            return "a name"
+        if isinstance(value, float):
+            return round(value, 9)
+        return value
+
+
+@pytest.fixture(scope="module")
+def answers(shared_server):
+    """The scenario through each transport, by a user of its own."""
+    hidden = new_caller(shared_server).write("hidden from all of them")["id"]
+    results = {}
+    for transport in Rest, Grpc, Mcp, Stdio:
+        with transport(shared_server, new_caller(shared_server).key) as memory:
+            names = Names()
+            results[transport.__name__] = [(step, code, names.plain(answer)) for step, code, answer in scenario(memory, hidden)]
+    return results
+
+
+@pytest.mark.parametrize("transport", ["Grpc", "Mcp", "Stdio"])
+def test_the_transports_give_the_same_answers(answers, transport):
+    """GOV-1.3, SHARE-28: same words, same values, same codes, same faults, whatever the protocol."""
+    differences = []
+    for rest, other in zip(answers["Rest"], answers[transport], strict=True):
+        # A refusal over gRPC has two fields of its own.
+        fields = {name: value for name, value in other[2].items() if name not in ("errors_omitted", "retry_after_ms")}
+        if rest != (other[0], other[1], fields):
+            differences.append(f"{rest[0]}\n  REST {json.dumps(rest[1:])}\n  {transport} {json.dumps((other[1], fields))}")
+    assert not differences, "\n".join(differences)
+
+
+def test_the_answers_are_the_right_ones(answers):
+    """GOV-1.1, GOV-1.7, GOV-5.6, SHARE-41: the codes of the scenario, hidden and random alike."""
+    codes = {step: code for step, code, _ in answers["Rest"]}
+    assert {step: code for step, code in codes.items() if code} == {
+        "request id reused": "REQUEST_ID_REUSED", "conflict": "VERSION_CONFLICT", "search bad mode": "MODE_UNAVAILABLE",
+        "search bad token": "TOKEN_INVALID", "rollback of no head": "NOT_THE_HEAD", "get retracted": "NOT_FOUND",
+        **{f"{verb} {which}": "NOT_FOUND" for verb in VERBS for which in ("hidden", "random")},
+        "bad confidence": "SCHEMA_INVALID", "bad everything": "SCHEMA_INVALID", "no text": "SCHEMA_INVALID",
+        "bad hash": "EXCERPT_HASH_MISMATCH", "too late": "DEADLINE_EXCEEDED", "wrong token": "TOKEN_MISMATCH",
+        "sharing off": "SHARING_OFF",
+    }  # fmt: skip
+    for steps in answers.values():
+        by_name = {step: (code, answer) for step, code, answer in steps}
+        for verb in VERBS:
+            assert by_name[f"{verb} hidden"] == by_name[f"{verb} random"]
+
+
+def test_a_bad_key_is_refused_by_all(shared_server):
+    """SHARE-28: each in its own way, none does anything."""
+    size = admin(shared_server).ask("GET", "/v1/proofs/head")["size"]
+    assert Rest(shared_server, BAD_KEY).write(text="x")[0] == "UNAUTHENTICATED"
+    with Grpc(shared_server, BAD_KEY) as memory:
+        assert memory.write(text="x")[0] == "UNAUTHENTICATED"
+    for transport in Mcp, Stdio:
+        with pytest.raises(BaseException) as caught:
+            with transport(shared_server, BAD_KEY) as memory:
+                assert memory.write(text="x")[0] is None
+        assert not isinstance(caught.value, KeyboardInterrupt)
+    assert admin(shared_server).ask("GET", "/v1/proofs/head")["size"] == size

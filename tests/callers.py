@@ -4,6 +4,7 @@ import itertools
 import secrets
 from base64 import b32encode
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 
 NUMBERS = itertools.count(1)
 
@@ -11,8 +12,13 @@ NUMBERS = itertools.count(1)
 class Caller:
     """One key on one server."""
 
-    def __init__(self, server, key, name=None, user=None, agent=None):
-        self.server, self.key, self.name, self.user, self.agent = server, key, name, user, agent
+    def __init__(self, server, key, name=None, user=None):
+        self.server, self.key, self.name, self.user = server, key, name, user
+
+    @cached_property
+    def agent(self):
+        """The id of the agent that this key acts through."""
+        return self.ask("GET", "/v1/whoami")["agent"]["id"]
 
     def call(self, method, path, body=None, **more):
         return self.server.call(method, path, body, key=self.key, **more)
@@ -65,7 +71,7 @@ def new_caller(server, name=None, agent=None, role="member", key=None):
     if agent:
         asked["agent"] = agent
     made = maker.ask("POST", "/v1/keys", asked, expect=201)
-    return Caller(server, made["key"], name=name, user=user["id"], agent=made["agent"])
+    return Caller(server, made["key"], name=name, user=user["id"])
 
 
 def log_size(server, log="memory"):
@@ -79,9 +85,10 @@ def random_id(prefix="itm"):
 
 
 class Clock:
-    """The time of a server that was started with --test-clock."""
+    """The time of a server that was started with --test-clock. It begins after any start of a server, as a log's times never
+    go back."""
 
-    def __init__(self, server, now=datetime(2026, 11, 15, tzinfo=UTC)):
+    def __init__(self, server, now=datetime(2050, 1, 1, tzinfo=UTC)):
         self.server = server
         self.set(now)
 

@@ -138,10 +138,10 @@ def items(server):
     connection.close()
 
 
-def verify(bin, directory, *flags):
+def verify(bin, directory, *flags, timeout=300):
     """`tabellion verify` on a directory that no server holds: its report, as (exit code, JSON)."""
     command = [bin, "verify", "--data", directory, "--json", *flags]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
     try:
         return result.returncode, json.loads(result.stdout)
     except ValueError:

@@ -55,11 +55,29 @@ def kill_while_starting(server, rng):
     """Recovery can be killed too."""
     server.spawn()
     try:
-        server.process.wait(rng.uniform(0.001, 0.04))
+        server.process.wait(rng.uniform(0.001, 0.08))
     except subprocess.TimeoutExpired:
         server.kill()
         return 1
     raise AssertionError(f"the server ended by itself: {server.log}")
+
+
+@pytest.mark.parametrize("power", [True, False], ids=["killed", "cut from power"])
+def test_a_first_start_cut_short_can_be_made_again(bin, tmp_path, rng, say, power):
+    """GOV-5.1: whatever a first start left half made, the next one finds its way, and the directory verifies."""
+    for trial in range(CUTS):
+        layer = PowerCut(tmp_path / f"data-{trial}", tmp_path / "journal")
+        with Server(bin, layer.directory, env={} if power else layer.env()) as server:
+            kill_while_starting(server, rng)
+            if not power:
+                layer.cut(rng if trial % 2 else None)
+            server.start()
+            status, answer, _ = server.call("POST", "/v1/items", {"text": "the first one"})
+            assert status == 201, answer
+            assert server.stop() == 0
+        verify_all(bin, layer.directory)
+        verify_independently(layer.directory)
+    say(f"{CUTS} first starts {'killed' if power else 'cut from power'}: all made again")
 
 
 def cut_and_check(server, layer, history, rng, reorder):

@@ -27,7 +27,7 @@ def test_reflection_names_the_services(ana_grpc):
     assert {"Write", "Import", "Get", "List", "Versions", "Search", "Rollback", "Retract"} <= set(
         ana_grpc.service.methods_by_name
     )
-    assert ana_grpc.pool.FindServiceByName("tabellion.v1.Gate").methods_by_name.keys() == {"Judge"}
+    assert set(ana_grpc.pool.FindServiceByName("tabellion.v1.Gate").methods_by_name) == {"Judge"}
 
 
 @pytest.mark.parametrize("service", ["", SERVICE])
@@ -81,7 +81,7 @@ def test_a_wrong_key_is_unauthenticated(ana_grpc, metadata):
 
 def test_hidden_is_missing(shared_server, ben, ana_grpc):
     """SHARE-41: another's item and an id of nothing are answered alike."""
-    hidden, size = ben.write("a secret"), None
+    hidden = ben.write("a secret")
     size = log_size(shared_server)
     for name in "Get", "Versions", "GetProvenance", "Retract", "Rollback", "Pin", "Unpin":
         answers = []

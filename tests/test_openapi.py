@@ -9,20 +9,28 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 EXAMPLES = 25
-RUN_SECONDS = 60
-LEFT_OUT = {
-    # A 404 for a well-formed id that names nothing, a 409 for a name that is taken, a 403 for a shared tier: valid data is
-    # refused for what the memory holds, by design.
+SECONDS_MAX = 90
+CHECKS_LEFT_OUT = [
+    # Valid data is refused for what the memory holds, by design: an id that names nothing, a name that is taken, a tier that
+    # is off.
     "positive_data_acceptance",
-    # The server takes more than it has to describe: a body whose Content-Type is missing, a `null` for "left out".
+    # The server takes more than it describes: `null` for what is left out, no body for an empty one.
     "negative_data_rejection",
-    # A retracted item is still listed by its versions.
+    # Retracted items are still listed by their versions.
     "use_after_free",
-    # An item written with a lifetime in the past of the next request may be gone by then.
+    # What was written with a short lifetime may be gone by the next request.
     "ensure_resource_availability",
-    # Needs the keys of two users.
+    # Needs the keys of two users; test_identity.py has them.
     "object_level_authorization",
-}
+    # A verb behind a colon shares its path segment with the ids, and so the methods of both.
+    "allow_header_conformance",
+]
+OPERATIONS_LEFT_OUT = [
+    # It is not JSON but lines of it, which the generator cannot write; test_bad_input.py does.
+    "/v1/items:batch",
+    # The generator remembers ids, and would revoke the key it works with.
+    "/v1/keys/{id}",
+]
 
 
 @pytest.fixture(scope="module")
@@ -66,11 +74,13 @@ def test_the_server_keeps_to_its_description(shared_server, tmp_path):
     report = tmp_path / "report.ndjson"
     command = [
         program, "run", f"{shared_server.url}/openapi.json", "--header", f"Authorization: Bearer {shared_server.key}",
-        "--checks", "all", "--exclude-checks", ",".join(sorted(LEFT_OUT)), "--max-examples", EXAMPLES,
-        "--max-time", RUN_SECONDS, "--phases", "examples,coverage,fuzzing", "--workers", 2, "--request-timeout", 20,
-        "--generation-database", "none", "--no-color", "--report-ndjson-path", report, "--continue-on-failure",
+        "--checks", "all", "--exclude-checks", ",".join(CHECKS_LEFT_OUT), "--max-examples", EXAMPLES, "--workers", 2,
+        "--phases", "examples,coverage,fuzzing", "--request-timeout", 20, "--generation-database", "none", "--no-color",
+        "--report-ndjson-path", report, "--continue-on-failure",
     ]  # fmt: skip
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=tmp_path, timeout=RUN_SECONDS + 60)
+    for path in OPERATIONS_LEFT_OUT:
+        command += ["--exclude-path", path]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=tmp_path, timeout=SECONDS_MAX)
     assert done.returncode == 0, done.stdout[-12_000:] + done.stderr[-2_000:]
     assert "panicked" not in shared_server.log
     assert shared_server.call("GET", "/readyz", key="")[0] == 200

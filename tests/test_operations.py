@@ -23,13 +23,13 @@ from cryptography.x509.oid import NameOID
 from callers import Caller, admin, log_size, new_caller
 from server import ADMIN_KEY, Server, exchange, free_port
 
-KEY = re.compile(r"tab_[a-z2-7]{40,}")
+KEY = re.compile(r"tab_[a-z0-9]{40,}")
 
 
-def run(*command, env=None, **more):
-    """A command in a plain environment, as (exit code, stdout, stderr)."""
+def run(*command, env=None):
+    """A command in a plain environment, as (exit code, stdout, stderr). It has to end by itself, and soon."""
     plain = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), **(env or {})}
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60, env=plain, **more)
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=10, env=plain)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -216,9 +216,11 @@ def test_the_printed_configuration_is_a_commented_default(bin, tmp_path):
     """Every setting with its default and what it does; fed back, it changes nothing."""
     code, said, complained = run(bin, "config")
     assert code == 0, complained
+    tomllib.loads(said)
+    assert len(re.findall(r"(?m)^# ", said)) >= 40
+    said = re.sub(r"(?m)^# (\w+ = )", r"\1", said)
     settings = tomllib.loads(said)
     assert settings["limits"]["k_max"] == 100 and settings["listen"] == "127.0.0.1:7600"
-    assert said.count("#") >= 20
     (tmp_path / "tabellion.toml").write_text(said)
     with Server(bin, tmp_path / "data", args=["--config", tmp_path / "tabellion.toml"]) as server:
         assert admin(server).ask("GET", "/v1/whoami")["role"] == "admin"
@@ -261,7 +263,13 @@ def flood(server, key, requests, method="POST", path="/v1/items"):
     def send(numbers):
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         for number in numbers:
-            answer = exchange(connection, method, path, {"text": f"drop {number} of the flood"}, key)
+            body = {"text": f"drop {number} of the flood"}
+            try:
+                answer = exchange(connection, method, path, body, key)
+            except OSError:
+                # A server that sheds may hang up; what was sent is a replay if it arrived.
+                connection.close()
+                answer = exchange(connection, method, path, body, key)
             with lock:
                 answers.append(answer)
         connection.close()
@@ -315,20 +323,20 @@ def test_too_many_requests_at_once_shed_load(bin, tmp_path):
     """503 with Retry-After when too many requests are under way; probes are answered meanwhile."""
     with Server(bin, tmp_path / "data", env={"TABELLION_LIMITS__IN_FLIGHT_MAX": "2"}) as server:
         ana = new_caller(server)
-        waiting = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(2)]
-        for connection in waiting:
-            head = f"POST /v1/items HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ana.key}\r\nContent-Length: 15\r\n\r\n"
-            connection.sendall(head.encode() + b'{"text"')
-        deadline = time.monotonic() + 5
-        while (answer := ana.call("GET", "/v1/whoami"))[0] == 200 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        head = f"POST /v1/items HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ana.key}\r\nContent-Length: 14\r\n\r\n"
+        waiting = []
+        while (answer := ana.call("GET", "/v1/whoami"))[0] == 200 and len(waiting) < 10:
+            waiting.append(socket.create_connection(("127.0.0.1", server.port), timeout=20))
+            waiting[-1].sendall(head.encode() + b'{"text"')
+            time.sleep(0.1)
         status, refusal, headers = answer
         assert status == 503 and refusal["code"] == "OVERLOADED" and int(headers["retry-after"]) >= 1, answer
         for path in "/healthz", "/readyz", "/metrics":
             assert server.call("GET", path, key="")[0] == 200
-        for number, connection in enumerate(waiting):
+        for number, connection in enumerate(waiting[-2:]):
             connection.sendall(f': "w{number}"}}'.encode())
-            assert b" 201 " in connection.recv(4096).split(b"\r\n")[0] + b" "
+            assert b" 201 " in connection.recv(4096).split(b"\r\n")[0]
+        for connection in waiting:
             connection.close()
         ana.ask("GET", "/v1/whoami")
 
@@ -429,38 +437,45 @@ def test_idle_connections_do_not_hold_up_the_end(bin, tmp_path):
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """A self-signed certificate for 127.0.0.1 and its key, as PEM files."""
+    """A folder with an authority of its own, a certificate for 127.0.0.1 and its key, as PEM files."""
     directory = tmp_path_factory.mktemp("tls")
+    authority, authority_key = signed("tabellion test authority")
+    made, key = signed("tabellion test", authority, authority_key)
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (directory / "ca.pem").write_bytes(authority.public_bytes(pem))
+    (directory / "cert.pem").write_bytes(made.public_bytes(pem))
+    (directory / "key.pem").write_bytes(private)
+    return directory
+
+
+def signed(name, issuer=None, issuer_key=None):
+    """A certificate for 127.0.0.1 and its key; without an issuer one that may sign others."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "tabellion test")])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
     names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")])
-    made = (
+    builder = (
         x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
+        .subject_name(subject)
+        .issuer_name(issuer.subject if issuer else subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=30))
         .add_extension(names, critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
+        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
     )
-    pem = serialization.Encoding.PEM
-    (directory / "cert.pem").write_bytes(made.public_bytes(pem))
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    (directory / "key.pem").write_bytes(private)
-    return directory / "cert.pem", directory / "key.pem"
+    return builder.sign(issuer_key or key, hashes.SHA256()), key
 
 
 class TlsServer(Server):
     """A server that is spoken to over TLS, trusting its certificate alone."""
 
     def __init__(self, bin, data_dir, certificate):
-        cert, key = certificate
-        super().__init__(bin, data_dir, env={"TABELLION_TLS__CERT": str(cert), "TABELLION_TLS__KEY": str(key)})
-        self.context = ssl.create_default_context(cafile=cert)
+        env = {"TABELLION_TLS__CERT": str(certificate / "cert.pem"), "TABELLION_TLS__KEY": str(certificate / "key.pem")}
+        super().__init__(bin, data_dir, env=env)
+        self.context = ssl.create_default_context(cafile=certificate / "ca.pem")
 
     def call(self, method, path, body=None, key=None, raw=None, headers=None, timeout=60):
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.context)
@@ -482,7 +497,7 @@ def test_tls_works(bin, tmp_path, certificate):
             with server.context.wrap_socket(raw, server_hostname="127.0.0.1") as wrapped:
                 assert wrapped.version() in ("TLSv1.2", "TLSv1.3")
         env = {"TABELLION_KEY": ana.key, "TABELLION_URL": f"https://127.0.0.1:{server.port}"}
-        code, said, complained = run(bin, "whoami", "--json", env={**env, "TABELLION_CA_CERT": str(certificate[0])})
+        code, said, complained = run(bin, "whoami", "--json", env={**env, "TABELLION_CA_CERT": str(certificate / "ca.pem")})
         assert code == 0 and json.loads(said)["user"]["id"] == ana.user, complained
         code, _, complained = run(bin, "whoami", "--json", env=env)
         assert code == 1 and complained.strip(), "a certificate that nobody vouched for is not trusted"
@@ -492,9 +507,9 @@ def test_wrong_tls_files_are_named(bin, tmp_path, certificate):
     """The message names the file or the setting."""
     listen, data = f"127.0.0.1:{free_port()}", tmp_path / "data"
     for env in (
-        {"TABELLION_TLS__CERT": str(certificate[0])},
-        {"TABELLION_TLS__CERT": "/nowhere.pem", "TABELLION_TLS__KEY": str(certificate[1])},
-        {"TABELLION_TLS__CERT": str(certificate[1]), "TABELLION_TLS__KEY": str(certificate[0])},
+        {"TABELLION_TLS__CERT": str(certificate / "cert.pem")},
+        {"TABELLION_TLS__CERT": "/nowhere.pem", "TABELLION_TLS__KEY": str(certificate / "key.pem")},
+        {"TABELLION_TLS__CERT": str(certificate / "key.pem"), "TABELLION_TLS__KEY": str(certificate / "cert.pem")},
     ):
         code, _, complained = run(bin, "serve", "--data", data, "--listen", listen, env=env)
         assert code == 1 and re.search(r"tls|TLS|pem", complained) and "panicked" not in complained, complained

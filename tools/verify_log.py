@@ -647,6 +647,8 @@ def founding(db, tenant):
     """The public key that entry 1 of the memory log names, or why it names none."""
     try:
         row = db.execute("SELECT body FROM memory_entry WHERE lsn = 1").fetchone()
+        if row is None:
+            return None, "founds the tenant, and is missing"
         variant, fields = decode(row[0])[3]
         if variant != 0 or fields[0] != tenant:
             return None, "does not found this tenant"

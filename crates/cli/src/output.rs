@@ -75,7 +75,12 @@ impl Output {
 
     /// Prints a table.
     pub(crate) fn sheet(&self, sheet: &Sheet) -> io::Result<()> {
-        self.line(sheet.render(self.look))
+        self.line(self.rendered(sheet))
+    }
+
+    /// A table as it would be printed.
+    pub(crate) fn rendered(&self, sheet: &Sheet) -> String {
+        sheet.render(self.look)
     }
 
     /// Prints JSON, indented and otherwise as it is.

@@ -136,10 +136,10 @@ impl Admitted {
         &self.content
     }
 
-    /// The payload to seal, given its signed provenance as canonical JSON.
+    /// The payload to seal, given its provenance as canonical JSON and the signature over it.
     #[must_use]
-    pub fn payload(&self, provenance: Vec<u8>) -> Payload {
-        Payload::Version { content: self.content.clone().into(), provenance: provenance.into() }
+    pub fn payload(&self, (provenance, signature): (Vec<u8>, crate::canonical::Hash)) -> Payload {
+        Payload::Version { content: self.content.clone().into(), provenance: provenance.into(), signature }
     }
 }
 

@@ -55,8 +55,7 @@ impl Content {
     /// # Errors
     /// When a number in `fields` cannot be written as JSON.
     pub fn canonical(&self) -> Result<Vec<u8>, crate::canonical::NotCanonical> {
-        let value = serde_json::to_value(self).map_err(|_| crate::canonical::NotCanonical)?;
-        crate::canonical::canonical(value)
+        crate::canonical::canonical(self)
     }
 
     /// What search indexes: key and text together.

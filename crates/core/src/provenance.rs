@@ -7,9 +7,8 @@ mod evidence;
 
 pub use evidence::{Evidence, EvidenceQuality, SourceType};
 
-use crate::canonical::{Hash, NotCanonical, canonical, framed_hmac, hex};
+use crate::canonical::{Hash, NotCanonical, canonical, framed_hmac};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use subtle::ConstantTimeEq;
 
 /// Who wrote a version, how, and from what. Field names are those of the specification.
@@ -85,8 +84,8 @@ pub struct Provenance {
     pub content_hash: String,
     /// Which key signed it.
     pub key_id: String,
-    /// HMAC-SHA-256 over the canonical record without this field, hex.
-    #[serde(default)]
+    /// HMAC-SHA-256 over the canonical record without this field, hex. Kept beside the record, and filled in when it is read.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
     pub provenance_signature: String,
 }
 
@@ -108,37 +107,28 @@ pub enum ApprovalState {
 pub const PROVENANCE_KEY: &str = "provenance/1";
 
 impl Provenance {
-    /// The record with its signature set.
+    /// The record as canonical JSON without its signature, and the signature over that.
     ///
     /// # Errors
     /// When a number in it cannot be written as JSON.
-    pub fn signed(mut self, key: &Hash) -> Result<Self, NotCanonical> {
-        self.provenance_signature = hex(&self.mac(key)?);
-        Ok(self)
+    pub fn sign(mut self, key: &Hash) -> Result<(Vec<u8>, Hash), NotCanonical> {
+        self.provenance_signature.clear();
+        let bytes = canonical(&self)?;
+        let signature = framed_hmac(key, &[&bytes]);
+        Ok((bytes, signature))
     }
+}
 
-    /// Whether the signature is that of this very record.
-    #[must_use]
-    pub fn is_authentic(&self, key: &Hash) -> bool {
-        let claimed = crate::canonical::unhex32(&self.provenance_signature);
-        match (claimed, self.mac(key)) {
-            (Some(claimed), Ok(actual)) => bool::from(claimed.ct_eq(&actual)),
-            _ => false,
-        }
-    }
-
-    fn mac(&self, key: &Hash) -> Result<Hash, NotCanonical> {
-        let mut value = serde_json::to_value(self).map_err(|_| NotCanonical)?;
-        if let Value::Object(fields) = &mut value {
-            fields.remove("provenance_signature");
-        }
-        Ok(framed_hmac(key, &[&canonical(value)?]))
-    }
+/// Whether a signature is that of these very bytes.
+#[must_use]
+pub fn is_authentic(bytes: &[u8], signature: &Hash, key: &Hash) -> bool {
+    bool::from(framed_hmac(key, &[bytes]).ct_eq(signature))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     fn record() -> Provenance {
         Provenance {
@@ -176,22 +166,20 @@ mod tests {
     /// GOV-4.2, GOV-4.5: the signature covers every field, and another key does not confirm it.
     #[test]
     fn any_altered_field_breaks_the_signature() {
-        let signed = record().signed(&[1; 32]).unwrap();
-        assert!(signed.is_authentic(&[1; 32]));
-        assert!(!signed.is_authentic(&[2; 32]));
-        let Value::Object(fields) = serde_json::to_value(&signed).unwrap() else { unreachable!() };
-        for name in fields.keys() {
-            let mut altered = fields.clone();
-            let other = match &fields[name] {
-                Value::String(text) if name == "evidence_quality" => Value::String(text.replace("inferred", "primary")),
-                Value::String(text) if name == "human_approval_state" => Value::String(text.replace("not_required", "approved")),
+        let (bytes, signature) = record().sign(&[1; 32]).unwrap();
+        assert!(is_authentic(&bytes, &signature, &[1; 32]));
+        assert!(!is_authentic(&bytes, &signature, &[2; 32]));
+        let Value::Object(fields) = serde_json::from_slice(&bytes).unwrap() else { unreachable!() };
+        for (name, value) in &fields {
+            let other = match value {
                 Value::String(text) => Value::String(format!("{text}0")),
-                Value::Number(_) => serde_json::json!(0.9),
-                _ => continue,
+                Value::Array(_) => serde_json::json!([1]),
+                _ => serde_json::json!(0.9),
             };
+            let mut altered = fields.clone();
             altered.insert(name.clone(), other);
-            let altered: Provenance = serde_json::from_value(Value::Object(altered)).unwrap();
-            assert!(!altered.is_authentic(&[1; 32]), "{name}");
+            let altered = canonical(&Value::Object(altered)).unwrap();
+            assert!(!is_authentic(&altered, &signature, &[1; 32]), "{name}");
         }
     }
 }

@@ -206,7 +206,8 @@ fn restore(tenant: &Tenant, call: &Call, item: ItemId, before: &Before, head: &V
         expires_at: before.version.expires_at,
     };
     let canonical = content.canonical().map_err(|_| Refusal::new(Code::Internal, "the old content has no canonical form"))?;
-    let payload = Payload::Version { content: canonical.into(), provenance: write::sign(tenant, record)?.into() };
+    let (provenance, signature) = write::sign(tenant, record)?;
+    let payload = Payload::Version { content: canonical.into(), provenance: provenance.into(), signature };
     let draft = tenant.draft(call.caller.actor(), Event::VersionWritten(written), Some(&payload))?;
     Ok((version, draft))
 }

@@ -4,6 +4,7 @@ use crate::reply::{ItemReply, ListQuery, Page, TrustBand, VersionReply};
 use crate::tenant::Tenant;
 use crate::Call;
 use tabellion_core::access::{Caller, Disclosed, Predicate, disclose, visible_to};
+use tabellion_core::canonical::hex;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::{ItemId, VersionId};
 use tabellion_core::item::{Content, Layer, Status};
@@ -159,11 +160,12 @@ fn read_provenance(tenant: &Tenant, caller: &Caller, id: &str, version: Option<&
 /// What a version says and where it comes from.
 pub(crate) fn content(tenant: &Tenant, lsn: Lsn) -> Result<(Content, Provenance), Refusal> {
     let gone = || Refusal::new(Code::Gone, "the content was destroyed");
-    let Some(Payload::Version { content, provenance }) = tenant.payload(lsn)? else { return Err(gone()) };
+    let Some(Payload::Version { content, provenance, signature }) = tenant.payload(lsn)? else { return Err(gone()) };
     let unreadable = |_| Refusal::new(Code::StorageFailed, "the content could not be read; run `tabellion verify`");
     let content = serde_json::from_slice(&content).map_err(unreadable)?;
-    let provenance = serde_json::from_slice(&provenance).map_err(unreadable)?;
-    Ok((content, provenance))
+    let mut record: Provenance = serde_json::from_slice(&provenance).map_err(unreadable)?;
+    record.provenance_signature = hex(&signature);
+    Ok((content, record))
 }
 
 /// An item as the views know it: all but its content, taken while the views are locked.

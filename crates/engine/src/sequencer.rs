@@ -8,7 +8,7 @@
 //! for the next batch. So every check runs against what is durable, and a failed commit leaves nothing to take back.
 
 use crate::ports::Clock;
-use crate::tenant::Shared;
+use crate::tenant::{self, Shared};
 use parking_lot::RwLock;
 use std::collections::{HashSet, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -292,6 +292,8 @@ impl Writer {
             let asked = !batch.is_empty() || !self.held.is_empty() || !self.trail_answers.is_empty();
             if asked || self.trail_is_due() || !open {
                 self.commit(batch);
+            } else {
+                self.shared.checkpoint_if_due(tenant::Writer::Idle);
             }
             if !open || self.unwitnessed.is_some_and(|since| since.elapsed() >= WITNESS_EVERY) {
                 self.witness();

@@ -21,6 +21,17 @@ use tokio::sync::watch;
 
 /// Entries after which views are checkpointed anew, unless a tenth of the log is more.
 const CHECKPOINT_EVERY: u64 = 10_000;
+/// How many times that a busy writer may put it off.
+const CHECKPOINT_BUSY: u64 = 3;
+
+/// What the writer is doing when a checkpoint comes due.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Writer {
+    /// Nothing waits.
+    Idle,
+    /// It has just committed.
+    Busy,
+}
 
 /// What the writer and the readers of a tenant share.
 pub(crate) struct Shared {
@@ -34,6 +45,7 @@ pub(crate) struct Shared {
     entropy: Arc<dyn Entropy>,
     checkpointed: AtomicU64,
     checkpointing: AtomicBool,
+    making_keys: AtomicBool,
 }
 
 impl Shared {
@@ -50,7 +62,7 @@ impl Shared {
             views.lsn()
         };
         self.published.send_replace(lsn);
-        self.checkpoint_if_due(lsn);
+        self.checkpoint_if_due(Writer::Busy);
     }
 
     /// Copies the newest heads to the key folder, away from the log.
@@ -62,10 +74,15 @@ impl Shared {
     }
 
     /// Starts a checkpoint beside the running views: the last one is read back and brought up to date from the log, so
-    /// neither writers nor readers wait for it.
-    fn checkpoint_if_due(self: &Arc<Self>, lsn: Lsn) {
+    /// neither writers nor readers wait for it. A busy writer puts it off, but not for ever: replay stays bounded.
+    pub(crate) fn checkpoint_if_due(self: &Arc<Self>, writer: Writer) {
         let last = self.checkpointed.load(Ordering::Relaxed);
-        let due = lsn.get().saturating_sub(last) >= CHECKPOINT_EVERY.max(last / 10);
+        let behind = self.views.read().lsn().get().saturating_sub(last);
+        let patience = match writer {
+            Writer::Idle => 1,
+            Writer::Busy => CHECKPOINT_BUSY,
+        };
+        let due = behind >= CHECKPOINT_EVERY.max(last / 10) * patience;
         if self.dir.is_none() || !due || self.checkpointing.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -79,6 +96,23 @@ impl Shared {
         };
         if std::thread::Builder::new().name("checkpoint".into()).spawn(run).is_err() {
             self.checkpointing.store(false, Ordering::Release);
+        }
+    }
+
+    /// Makes data keys on a thread of its own before the last one is taken.
+    fn make_keys_ahead(self: &Arc<Self>) {
+        if self.dir.is_none() || !self.keys.is_low() || self.making_keys.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let shared = Arc::clone(self);
+        let run = move || {
+            if let Err(error) = shared.keys.make_ahead(&|bytes| shared.entropy.fill(bytes)) {
+                tracing::warn!(%error, "could not make data keys ahead");
+            }
+            shared.making_keys.store(false, Ordering::Release);
+        };
+        if std::thread::Builder::new().name("keys".into()).spawn(run).is_err() {
+            self.making_keys.store(false, Ordering::Release);
         }
     }
 
@@ -162,6 +196,7 @@ impl Tenant {
             entropy: Arc::clone(&options.entropy),
             checkpointed: AtomicU64::new(folded.checkpointed.get()),
             checkpointing: AtomicBool::new(false),
+            making_keys: AtomicBool::new(false),
             keys: Arc::clone(&keys),
         });
         let sequencer = Sequencer::start(Arc::clone(&shared), signing, options.limits.queue_max, options.limits.batch_max)
@@ -223,6 +258,7 @@ impl Tenant {
             tracing::error!(%error, "the key store refused");
             Refusal::new(Code::StorageFailed, "the key store refused; nothing was written")
         })?;
+        self.shared.make_keys_ahead();
         Ok(Sealed::close(self.shared.tenant, &key, &self.entropy.bytes(), &payload.encode()))
     }
 

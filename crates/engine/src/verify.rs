@@ -7,7 +7,7 @@ use crate::reply::{LogFault, LogReport, VerifyReport};
 use tabellion_core::canonical::{Hash, unhex32};
 use tabellion_core::id::TenantId;
 use tabellion_core::log::{Entry, Event, Frontier, Head, LogName, Lsn, Payload, SignedHead, TILE_LEVELS, Tile, VerifyingKey, leaf_hash};
-use tabellion_core::provenance::Provenance;
+use tabellion_core::provenance::is_authentic;
 use tabellion_core::seal::{Secret, commitment};
 use tabellion_core::time::Timestamp;
 use tabellion_store::{KeyStore, Record, Store, StoreError};
@@ -212,10 +212,9 @@ impl<'a> LogCheck<'a> {
         match unseal(record, entry, keys, self.against.tenant) {
             Err(error) => self.fault(Some(lsn), format!("the sealed part of entry {lsn} does not open: {error}")),
             Ok(None) => self.fault(Some(lsn), format!("the data key of entry {lsn} is missing")),
-            Ok(Some(Payload::Version { provenance, .. })) => {
-                let record: Option<Provenance> = serde_json::from_slice(&provenance).ok();
-                let authentic = |key: &Secret| record.as_ref().is_some_and(|record| record.is_authentic(key.as_bytes()));
-                if !self.provenance_key.as_ref().is_some_and(authentic) {
+            Ok(Some(Payload::Version { provenance, signature, .. })) => {
+                let key = self.provenance_key.as_ref();
+                if !key.is_some_and(|key| is_authentic(&provenance, &signature, key.as_bytes())) {
                     self.fault(Some(lsn), format!("the provenance of entry {lsn} does not bear our signature"));
                 }
             }

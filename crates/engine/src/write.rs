@@ -1,11 +1,11 @@
 //! Write: one path for every item, from draft to durable version.
 
 use crate::reply::{ItemReply, TrustBand, WriteStatus, Written};
-use crate::sequencer::{Committed, Objection, Proposal, Touch};
+use crate::sequencer::{Committed, Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::Call;
 use tabellion_core::access::{Predicate, visible_to};
-use tabellion_core::canonical::{Hash, canonical, hex, idempotency_token, sha256};
+use tabellion_core::canonical::{Hash, hex, idempotency_token, sha256};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Admitted, GateFacts, GateName, Replaces, WriteDraft, WriteRequest, judge};
 use tabellion_core::id::{ItemId, ProvenanceId, VersionId};
@@ -13,7 +13,8 @@ use tabellion_core::item::{Layer, Operation, Status, Tier};
 use tabellion_core::log::{Event, Payload, WrittenVersion};
 use tabellion_core::provenance::{ApprovalState, EvidenceQuality, PROVENANCE_KEY, Provenance};
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Moment, Version, Views};
+use tabellion_core::text::terms;
+use tabellion_core::view::{Moment, Opened, Version, Views};
 
 /// How often a write is prepared again when the head it replaces has moved under it.
 const ATTEMPTS_MAX: usize = 16;
@@ -96,6 +97,7 @@ fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -> Result<Wr
 struct Prepared {
     written: WrittenVersion,
     payload: Payload,
+    opened: Opened,
     deadline: Option<Timestamp>,
     replaced: Option<VersionId>,
     trace: Option<String>,
@@ -139,6 +141,7 @@ fn prepare(tenant: &Tenant, call: &Call, request: WriteRequest) -> Result<Prepar
     Ok(Prepared {
         written,
         payload: admitted.payload(provenance),
+        opened: Opened::Version(terms(&request.content.indexed_text())),
         deadline: request.deadline,
         replaced: facts.replaced.map(|version| version.id),
         trace: request.trace_id.clone(),
@@ -236,7 +239,7 @@ fn scoped_token(tenant: &Tenant, call: &Call, admitted: &Admitted, token: &Hash)
     tenant.fingerprint(&[b"token", token, user.as_bytes(), request.namespace.as_bytes(), tier.as_bytes(), &target, expected])
 }
 
-fn provenance(tenant: &Tenant, call: &Call, admitted: &Admitted, ids: (ItemId, VersionId), now: Timestamp) -> Result<Vec<u8>, Refusal> {
+fn provenance(tenant: &Tenant, call: &Call, admitted: &Admitted, ids: (ItemId, VersionId), now: Timestamp) -> Result<(Vec<u8>, Hash), Refusal> {
     let request = admitted.request();
     let record = Provenance {
         provenance_id: ProvenanceId::from_bytes(tenant.entropy.bytes()).to_string(),
@@ -271,23 +274,22 @@ fn provenance(tenant: &Tenant, call: &Call, admitted: &Admitted, ids: (ItemId, V
     sign(tenant, record)
 }
 
-/// A signed record as canonical JSON.
-pub(crate) fn sign(tenant: &Tenant, record: Provenance) -> Result<Vec<u8>, Refusal> {
+/// A record as canonical JSON, and our signature over it.
+pub(crate) fn sign(tenant: &Tenant, record: Provenance) -> Result<(Vec<u8>, Hash), Refusal> {
     let no_form = |_| Refusal::new(Code::SchemaInvalid, "the provenance record has no canonical form");
-    let signed = record.signed(tenant.provenance_key.as_bytes()).map_err(no_form)?;
-    let value = serde_json::to_value(signed).map_err(|_| no_form(tabellion_core::canonical::NotCanonical))?;
-    canonical(value).map_err(no_form)
+    record.sign(tenant.provenance_key.as_bytes()).map_err(no_form)
 }
 
 impl Prepared {
     fn proposal(self, tenant: &Tenant, call: &Call) -> Result<Proposal, Refusal> {
-        let Self { written, payload, deadline, replaced, trace } = self;
+        let Self { written, payload, opened, deadline, replaced, trace } = self;
         let (token, request, item) = (written.token, written.request, written.item);
         let mut touches = vec![Touch::Token(token), Touch::Item(item)];
         touches.extend(request.map(Touch::Request));
         let mut trail = tenant.row(call, ACTION, "committed", vec![item.to_string(), written.version.to_string()]);
         trail.record.trace_id = trace;
-        let draft = tenant.draft(call.caller.actor(), Event::VersionWritten(written), Some(&payload))?;
+        let sealed = Some(tenant.seal(&payload)?);
+        let draft = Draft { actor: call.caller.actor(), event: Event::VersionWritten(written), sealed, opened };
         let check = move |views: &Views, now: Timestamp| {
             known(views, &token, request.as_ref(), now)?;
             in_time(deadline, now)?;

@@ -34,7 +34,9 @@ pub(crate) fn router(app: &Arc<App>, settings: &config::Mcp) -> Router {
         Arc::new(NeverSessionManager::default()),
         transport(app, settings),
     );
-    Router::new().route_service("/mcp", service).route_layer(from_fn_with_state(Arc::clone(app), envelope::admit))
+    Router::new()
+        .route_service("/mcp", service)
+        .route_layer(from_fn_with_state(Arc::clone(app), envelope::admit))
 }
 
 /// Stateless, answers in JSON; asks hosts and origins against web pages that reach for servers near the browser.
@@ -46,7 +48,11 @@ fn transport(app: &Arc<App>, settings: &config::Mcp) -> StreamableHttpServerConf
         .with_allowed_origins(&settings.allowed_origins)
         .enforce_origin_validation();
     // To rmcp an empty list means any host; here it means what it says by default, this machine.
-    if settings.allowed_hosts.is_empty() { config } else { config.with_allowed_hosts(&settings.allowed_hosts) }
+    if settings.allowed_hosts.is_empty() {
+        config
+    } else {
+        config.with_allowed_hosts(&settings.allowed_hosts)
+    }
 }
 
 /// Serves one client over stdin and stdout until it leaves.

@@ -37,6 +37,7 @@ pub type Fill<'a> = &'a dyn Fn(&mut [u8]);
 pub struct KeyStore {
     tenant: TenantId,
     connection: Mutex<Connection>,
+    reader: Option<Mutex<Connection>>,
     tenant_secret: Secret,
     signing_seed: Secret,
     epochs: BTreeMap<u64, Secret>,
@@ -64,7 +65,8 @@ impl KeyStore {
         if count == 0 {
             create_secrets(&connection, tenant, master, fill)?;
         }
-        Self::load(connection, tenant, master)
+        let reader = path.map(read_only).transpose()?;
+        Self::load(connection, reader, tenant, master)
     }
 
     /// Opens an existing key store for reading.
@@ -72,11 +74,10 @@ impl KeyStore {
     /// # Errors
     /// When there is none, or the master key is another one.
     pub fn open_read_only(path: &Path, tenant: TenantId, master: &Secret) -> Result<Self, KeyError> {
-        let connection = Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(engine)?;
-        Self::load(connection, tenant, master)
+        Self::load(read_only(path)?, None, tenant, master)
     }
 
-    fn load(connection: Connection, tenant: TenantId, master: &Secret) -> Result<Self, KeyError> {
+    fn load(connection: Connection, reader: Option<Connection>, tenant: TenantId, master: &Secret) -> Result<Self, KeyError> {
         let secrets = secrets(&connection, tenant, master)?;
         let named = |name: &str| secrets.get(name).cloned().ok_or_else(|| KeyError::Missing(name.to_owned()));
         let epochs: BTreeMap<u64, Secret> = secrets
@@ -95,6 +96,7 @@ impl KeyStore {
             signing_seed: named("signing")?,
             epochs,
             connection: Mutex::new(connection),
+            reader: reader.map(Mutex::new),
             ahead: Mutex::new(Ahead { keys: VecDeque::new(), next, refill: AHEAD_MIN }),
         })
     }
@@ -116,33 +118,53 @@ impl KeyStore {
     /// # Errors
     /// When more could not be made.
     pub fn take(&self, fill: Fill<'_>) -> Result<DataKey, KeyError> {
-        let mut ahead = self.ahead.lock();
-        if let Some(key) = ahead.keys.pop_front() {
-            return Ok(key);
+        loop {
+            if let Some(key) = self.ahead.lock().keys.pop_front() {
+                return Ok(key);
+            }
+            self.make_ahead(fill)?;
         }
-        self.refill(&mut ahead, fill)?;
-        ahead.keys.pop_front().ok_or_else(|| KeyError::Missing("data key".into()))
     }
 
-    fn refill(&self, ahead: &mut Ahead, fill: Fill<'_>) -> Result<(), KeyError> {
+    /// Whether it is time to make more, before a writer has to wait for it.
+    #[must_use]
+    pub fn is_low(&self) -> bool {
+        let ahead = self.ahead.lock();
+        ahead.keys.len() < ahead.refill / 2
+    }
+
+    /// Makes data keys ahead, if they are low.
+    ///
+    /// # Errors
+    /// When they could not be made durable; none of them is given out then.
+    pub fn make_ahead(&self, fill: Fill<'_>) -> Result<(), KeyError> {
         let (epoch, under) = self.epochs.last_key_value().ok_or_else(|| KeyError::Missing("epoch key".into()))?;
+        // Held to the end: one maker at a time, so numbers are not given twice.
         let mut connection = self.connection.lock();
+        let (first, count) = {
+            let ahead = self.ahead.lock();
+            if ahead.keys.len() >= ahead.refill / 2 {
+                return Ok(());
+            }
+            (ahead.next, ahead.refill)
+        };
+        let mut made = Vec::with_capacity(count);
         let transaction = connection.transaction().map_err(engine)?;
-        let mut made = VecDeque::with_capacity(ahead.refill);
         {
             let insert = "INSERT INTO data_key (id, epoch, wrapped) VALUES (?1, ?2, ?3)";
             let mut insert = transaction.prepare_cached(insert).map_err(engine)?;
-            for id in (ahead.next..).take(ahead.refill) {
+            for id in (first..).take(count) {
                 let secret = random_secret(fill);
                 let wrapped = wrap(under, &random_nonce(fill), &data_key_place(self.tenant, id), &secret);
                 insert.execute(params![sql_number(id), sql_number(*epoch), wrapped]).map_err(engine)?;
-                made.push_back(DataKey { id, secret });
+                made.push(DataKey { id, secret });
             }
         }
         transaction.commit().map_err(engine)?;
+        let mut ahead = self.ahead.lock();
         ahead.next += made.len() as u64;
-        ahead.keys = made;
-        ahead.refill = (ahead.refill * 2).min(AHEAD_MAX);
+        ahead.keys.extend(made);
+        ahead.refill = (count * 2).min(AHEAD_MAX);
         Ok(())
     }
 
@@ -152,7 +174,8 @@ impl KeyStore {
     /// When its bytes changed or its epoch is unknown.
     pub fn data_key(&self, id: u64) -> Result<Option<DataKey>, KeyError> {
         let row = {
-            let connection = self.connection.lock();
+            // A connection of its own where there is a file: reading never waits for keys being made.
+            let connection = self.reader.as_ref().unwrap_or(&self.connection).lock();
             let mut select = connection.prepare_cached("SELECT epoch, wrapped FROM data_key WHERE id = ?1").map_err(engine)?;
             select
                 .query_row([sql_number(id)], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
@@ -236,6 +259,12 @@ fn connect(path: Option<&Path>) -> Result<Connection, KeyError> {
     connection.pragma_update(None, "synchronous", "FULL").map_err(engine)?;
     // What is deleted here must be gone: an erased key that lingers in a free page is not erased.
     connection.pragma_update(None, "secure_delete", "ON").map_err(engine)?;
+    Ok(connection)
+}
+
+fn read_only(path: &Path) -> Result<Connection, KeyError> {
+    let connection = Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(engine)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(engine)?;
     Ok(connection)
 }
 

@@ -5,12 +5,13 @@ use crate::Context;
 use crate::client::Ask;
 use crate::output::{Kind, Sheet, field, rows};
 use crate::progress::Progress;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tabellion_core::canonical::{Hash, hex};
 use tabellion_engine::offline::{self, VerifyOptions};
-use tabellion_engine::reply::{LogReport, VerifyReport};
+use tabellion_engine::reply::{LogFault, LogReport, VerifyReport};
 
 /// Check that nothing was changed, added, removed or swapped
 ///
@@ -37,82 +38,117 @@ pub(crate) struct Verify {
 }
 
 pub(super) fn run(args: &Verify, context: &Context) -> anyhow::Result<ExitCode> {
-    let report = match &args.data {
+    let text = match &args.data {
         Some(data) => {
             let mut progress = Progress::of("verifying");
             let options = VerifyOptions { views: args.views, public_key: args.public_key };
-            let reports =
-                offline::verify(data, offline::master_key_from_env()?, options, &mut |done, total| progress.at(done, total))?;
-            drop(progress);
-            let report = report(&reports);
-            if context.output.is_json() {
-                context.output.raw_json(&report.to_string())?;
-            }
-            report
+            let master = offline::master_key_from_env()?;
+            report(&offline::verify(data, master, options, &mut |done, total| progress.at(done, total))?)?
         }
-        None => {
-            let reply = context.client()?.ask(Ask::new("POST", "/v1/audit:verify").json(&json!({})).long())?;
-            if context.output.is_json() {
-                context.output.raw_json(&reply.text)?;
-            }
-            json!({"ok": reply.value.get("ok"), "tenants": [reply.value]})
-        }
+        None => context.client()?.ask(Ask::new("POST", "/v1/audit:verify").json(&json!({})).long())?.text,
     };
-    let ok = report.get("ok").and_then(Value::as_bool).unwrap_or(false);
-    if !context.output.is_json() {
-        show(&report, ok, context)?;
+    let found: Value = serde_json::from_str(&text)?;
+    if context.output.is_json() {
+        context.output.raw_json(&text)?;
+    } else {
+        show(&found, context)?;
     }
-    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if is_ok(&found) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn show(report: &Value, ok: bool, context: &Context) -> anyhow::Result<()> {
+fn show(found: &Value, context: &Context) -> anyhow::Result<()> {
     let output = &context.output;
-    output.sheet(&logs(report))?;
-    let faults = faults(report);
-    if ok {
+    output.sheet(&logs(found))?;
+    if is_ok(found) {
         output.line(output.good("all is as it was written"))?;
     } else {
         output.line("")?;
-        output.sheet(&faults)?;
+        output.sheet(&faults(found))?;
         output.line(output.bad("NOT as it was written"))?;
     }
     Ok(())
 }
 
+/// Whether a verification found nothing wrong.
+pub(super) fn is_ok(found: &Value) -> bool {
+    found.get("ok") == Some(&Value::Bool(true))
+}
+
+#[derive(Serialize)]
+struct Report {
+    ok: bool,
+    tenants: Vec<TenantPart>,
+}
+
+#[derive(Serialize)]
+struct TenantPart {
+    tenant: String,
+    logs: Vec<LogPart>,
+}
+
+#[derive(Serialize)]
+struct LogPart {
+    log: &'static str,
+    size: u64,
+    root: String,
+    faults: Vec<FaultPart>,
+}
+
+#[derive(Serialize)]
+struct FaultPart {
+    lsn: Option<u64>,
+    what: String,
+}
+
 /// What a verification found, as programs read it.
-pub(super) fn report(reports: &[VerifyReport]) -> Value {
-    let tenants: Vec<_> = reports
-        .iter()
-        .map(|tenant| json!({"tenant": tenant.tenant.to_string(), "logs": tenant.logs.iter().map(log).collect::<Vec<_>>()}))
-        .collect();
-    json!({"ok": reports.iter().all(VerifyReport::is_ok), "tenants": tenants})
+pub(super) fn report(reports: &[VerifyReport]) -> anyhow::Result<String> {
+    let fault = |fault: &LogFault| FaultPart { lsn: fault.lsn, what: fault.what.clone() };
+    let log = |log: &LogReport| LogPart {
+        log: log.log.as_str(),
+        size: log.size,
+        root: hex(&log.root),
+        faults: log.faults.iter().map(fault).collect(),
+    };
+    let tenant = |tenant: &VerifyReport| TenantPart { tenant: tenant.tenant.to_string(), logs: tenant.logs.iter().map(log).collect() };
+    let report = Report { ok: reports.iter().all(VerifyReport::is_ok), tenants: reports.iter().map(tenant).collect() };
+    Ok(serde_json::to_string(&report)?)
 }
 
-fn log(log: &LogReport) -> Value {
-    let faults: Vec<_> = log.faults.iter().map(|fault| json!({"lsn": fault.lsn, "what": fault.what})).collect();
-    json!({"log": log.log.as_str(), "size": log.size, "root": hex(&log.root), "faults": faults})
+/// The tenants of a report; a server reports on one, that of the key.
+fn tenants(found: &Value) -> &[Value] {
+    match rows(found, "tenants") {
+        [] => std::slice::from_ref(found),
+        tenants => tenants,
+    }
 }
 
-fn logs(report: &Value) -> Sheet {
+fn name(tenant: &Value) -> String {
+    let name = field(tenant, "tenant");
+    if name.is_empty() { "that of the key".into() } else { name }
+}
+
+/// The logs and how they stand.
+pub(super) fn logs(found: &Value) -> Sheet {
     let columns = [("", Kind::State), ("tenant", Kind::Word), ("log", Kind::Word), ("entries", Kind::Number), ("root", Kind::Word)];
     let mut sheet = Sheet::new(columns).or("no tenants");
-    for tenant in rows(report, "tenants") {
+    for tenant in tenants(found) {
         for log in rows(tenant, "logs") {
             let state = if rows(log, "faults").is_empty() { "ok" } else { "fail" };
             let root: String = field(log, "root").chars().take(16).chain(['…']).collect();
-            sheet.row([state.into(), field(tenant, "tenant"), field(log, "log"), field(log, "size"), root]);
+            sheet.row([state.into(), name(tenant), field(log, "log"), field(log, "size"), root]);
         }
     }
     sheet
 }
 
-fn faults(report: &Value) -> Sheet {
+/// What is wrong, and where.
+pub(super) fn faults(found: &Value) -> Sheet {
     let columns = [("tenant", Kind::Word), ("log", Kind::Word), ("entry", Kind::Number), ("what is wrong", Kind::Text)];
     let mut sheet = Sheet::new(columns);
-    for tenant in rows(report, "tenants") {
+    for tenant in tenants(found) {
         for log in rows(tenant, "logs") {
             for fault in rows(log, "faults") {
-                sheet.row([field(tenant, "tenant"), field(log, "log"), field(fault, "lsn"), field(fault, "what")]);
+                sheet.row([name(tenant), field(log, "log"), field(fault, "lsn"), field(fault, "what")]);
             }
         }
     }
@@ -125,7 +161,6 @@ mod tests {
     use crate::output::Look;
     use tabellion_core::id::TenantId;
     use tabellion_core::log::LogName;
-    use tabellion_engine::reply::LogFault;
 
     fn reports(faults: Vec<LogFault>) -> [VerifyReport; 1] {
         let memory = LogReport { log: LogName::Memory, size: 7, root: [1; 32], faults };
@@ -133,13 +168,26 @@ mod tests {
         [VerifyReport { tenant: TenantId::from_bytes([7; 16]), logs: vec![memory, audit] }]
     }
 
+    fn value(faults: Vec<LogFault>) -> Value {
+        serde_json::from_str(&report(&reports(faults)).unwrap()).unwrap()
+    }
+
     #[test]
     fn a_good_log_is_ok_and_a_fault_is_not() {
-        assert_eq!(report(&reports(Vec::new()))["ok"], true);
-        let bad = report(&reports(vec![LogFault { lsn: Some(3), what: "the body is not its leaf".into() }, LogFault { lsn: None, what: "the views differ".into() }]));
-        assert_eq!(bad["ok"], false);
+        assert!(is_ok(&value(Vec::new())));
+        let bad = value(vec![
+            LogFault { lsn: Some(3), what: "the body is not its leaf".into() },
+            LogFault { lsn: None, what: "the views differ".into() },
+        ]);
+        assert!(!is_ok(&bad));
         assert_eq!(bad["tenants"][0]["logs"][0]["faults"][1], json!({"lsn": null, "what": "the views differ"}));
         let look = Look { styled: false, width: None };
         insta::assert_snapshot!("verify", format!("{}\n\n{}", logs(&bad).render(look), faults(&bad).render(look)));
+    }
+
+    #[test]
+    fn a_server_reports_on_one_tenant() {
+        let found = json!({"ok": true, "logs": [{"log": "memory", "size": 1, "root": "00", "faults": []}]});
+        assert!(logs(&found).render(Look { styled: false, width: None }).contains("that of the key"));
     }
 }

@@ -5,6 +5,8 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, Conte
 
 /// Characters of a long text in a table.
 const TEXT_CHARS_MAX: usize = 240;
+/// Characters of an id that is only told apart from others.
+const GLANCE_CHARS_MAX: usize = 10;
 /// Lines that a row may take on a terminal.
 const ROW_LINES_MAX: usize = 4;
 
@@ -13,6 +15,8 @@ const ROW_LINES_MAX: usize = 4;
 pub(crate) enum Kind {
     /// An id or a short word: never broken over lines, so that it can be copied.
     Word,
+    /// An id that is only told apart from others: cut on a terminal.
+    Glance,
     /// A number.
     Number,
     /// A moment, shown to the second.
@@ -78,7 +82,7 @@ impl Sheet {
             table.set_header(self.titles.iter().map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
         }
         for cells in &self.rows {
-            let mut row = Row::from(self.cells(cells));
+            let mut row = Row::from(self.cells(cells, look.width.is_some()));
             if look.width.is_some() && !self.kinds.contains(&Kind::Whole) {
                 row.max_height(ROW_LINES_MAX);
             }
@@ -86,7 +90,7 @@ impl Sheet {
         }
         for (column, kind) in table.column_iter_mut().zip(&self.kinds) {
             column.set_padding((0, 2));
-            if matches!(kind, Kind::Word | Kind::Time | Kind::Date | Kind::State | Kind::Number) {
+            if matches!(kind, Kind::Word | Kind::Glance | Kind::Time | Kind::Date | Kind::State | Kind::Number) {
                 column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }
@@ -107,25 +111,26 @@ impl Sheet {
         table
     }
 
-    fn cells<'a>(&'a self, cells: &'a [String]) -> impl Iterator<Item = Cell> + 'a {
-        cells.iter().zip(&self.kinds).enumerate().map(|(place, (text, kind))| {
-            let shown = clean(&shown(text, *kind));
+    fn cells<'a>(&'a self, cells: &'a [String], on_terminal: bool) -> impl Iterator<Item = Cell> + 'a {
+        cells.iter().zip(&self.kinds).enumerate().map(move |(place, (text, kind))| {
+            let shown = clean(&shown(text, *kind, on_terminal));
             let cell = match kind {
                 Kind::Number => Cell::new(shown).set_alignment(CellAlignment::Right),
                 Kind::State => tinted(shown),
-                Kind::Word | Kind::Time | Kind::Date | Kind::Text | Kind::Whole => Cell::new(shown),
+                Kind::Word | Kind::Glance | Kind::Time | Kind::Date | Kind::Text | Kind::Whole => Cell::new(shown),
             };
             if place == 0 && !self.named { cell.add_attribute(Attribute::Dim) } else { cell }
         })
     }
 }
 
-fn shown(text: &str, kind: Kind) -> String {
+fn shown(text: &str, kind: Kind, on_terminal: bool) -> String {
     match kind {
+        Kind::Glance if on_terminal => at_most(text, GLANCE_CHARS_MAX),
         Kind::Time => to_the_second(text),
         Kind::Date => text.split('T').next().unwrap_or_default().to_owned(),
         Kind::Text => one_line(text),
-        Kind::Word | Kind::Number | Kind::Whole | Kind::State => text.to_owned(),
+        Kind::Word | Kind::Glance | Kind::Number | Kind::Whole | Kind::State => text.to_owned(),
     }
 }
 
@@ -138,10 +143,13 @@ fn to_the_second(time: &str) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(TEXT_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
+    at_most(&text.split_whitespace().collect::<Vec<_>>().join(" "), TEXT_CHARS_MAX)
+}
+
+fn at_most(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }
 
@@ -197,6 +205,14 @@ mod tests {
         sheet.fact("key", "");
         sheet.fact("text", "two\nlines");
         assert_eq!(sheet.render(Look { styled: false, width: None }), "id    itm_a\ntext  two\n      lines");
+    }
+
+    #[test]
+    fn ids_are_cut_only_where_room_is_short() {
+        let mut sheet = Sheet::new([("user", Kind::Glance)]);
+        sheet.row(["usr_v7lvdmk7em7l5qhu7mctspboom".into()]);
+        assert!(sheet.render(Look { styled: false, width: Some(80) }).ends_with("usr_v7lvdm…"));
+        assert!(sheet.render(Look { styled: false, width: None }).ends_with("usr_v7lvdmk7em7l5qhu7mctspboom"));
     }
 
     #[test]

@@ -216,6 +216,9 @@ pub enum Payload {
         /// The provenance record.
         #[n(1)]
         provenance: ByteVec,
+        /// HMAC-SHA-256 over those bytes.
+        #[cbor(n(2), with = "minicbor::bytes")]
+        signature: Hash,
     },
     /// A tenant, user, agent or resource, by its words.
     #[n(1)]

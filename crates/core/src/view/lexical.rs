@@ -58,8 +58,8 @@ pub struct Hit {
 #[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
 #[cbor(array)]
 pub struct LexicalView {
-    #[n(0)]
-    postings: BTreeMap<String, Vec<Posting>>,
+    #[cbor(n(0), with = "in_order")]
+    postings: HashMap<String, Vec<Posting>>,
     /// Words in each version.
     #[n(1)]
     lengths: Vec<u32>,
@@ -138,6 +138,26 @@ impl LexicalView {
 
     pub(super) fn index(&mut self) {
         self.postings.values_mut().for_each(Vec::shrink_to_fit);
+    }
+}
+
+/// Words in order, so that two equal views have equal bytes.
+mod in_order {
+    use super::{HashMap, Posting};
+    use minicbor::decode::Error as DecodeError;
+    use minicbor::encode::{Error as EncodeError, Write};
+    use minicbor::{Decode, Decoder, Encode, Encoder};
+
+    type Postings = HashMap<String, Vec<Posting>>;
+
+    pub(super) fn encode<C, W: Write>(postings: &Postings, encoder: &mut Encoder<W>, context: &mut C) -> Result<(), EncodeError<W::Error>> {
+        let mut words: Vec<(&String, &Vec<Posting>)> = postings.iter().collect();
+        words.sort_unstable_by_key(|(word, _)| *word);
+        words.encode(encoder, context)
+    }
+
+    pub(super) fn decode<'b, C>(decoder: &mut Decoder<'b>, context: &mut C) -> Result<Postings, DecodeError> {
+        Ok(Vec::<(String, Vec<Posting>)>::decode(decoder, context)?.into_iter().collect())
     }
 }
 

@@ -20,11 +20,16 @@ pub(super) struct Memory {
 }
 
 /// Lets in whoever has a credential; the call it proves travels with the request (SHARE-28).
-pub(super) async fn admit(Authenticated(call): Authenticated, mut request: HttpRequest, next: Next) -> HttpResponse {
+pub(super) async fn admit(
+    Authenticated(call): Authenticated,
+    mut request: HttpRequest,
+    next: Next,
+) -> HttpResponse {
     request.extensions_mut().insert(call);
     let response = next.run(request).await;
     // tonic refuses by itself what it cannot read; its status is not one of ours, because those carry their code.
-    let unread = Status::from_header_map(response.headers()).filter(|_| !response.headers().contains_key(refusal::CODE));
+    let unread = Status::from_header_map(response.headers())
+        .filter(|_| !response.headers().contains_key(refusal::CODE));
     match unread.and_then(|status| refusal::unreadable(status.code())) {
         Some(refused) => Refused(refused).into_response(),
         None => response,
@@ -54,7 +59,9 @@ impl Memory {
         let call = caller(&extensions)?;
         let request_id = call.request_id.clone();
         let replied = operation(self.app.engine().clone(), call, asked).await;
-        replied.map(|reply| Response::new(reply.into())).map_err(|refused| refusal::status(refused, request_id))
+        replied
+            .map(|reply| Response::new(reply.into()))
+            .map_err(|refused| refusal::status(refused, request_id))
     }
 }
 

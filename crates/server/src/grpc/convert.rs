@@ -1,18 +1,14 @@
-//! How do messages become what the engine takes, and its answers messages?
+//! How do messages become what the engine takes?
 //!
 //! Nothing is judged here: what a message cannot say in JSON becomes a fault of the draft, and the schema gate reports it
 //! with the rest.
 
 use super::proto;
 use prost_types::value::Kind;
-use serde::Serialize;
 use serde_json::{Map, Number, Value};
-use tabellion_core::canonical::hex;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{EvidenceDraft, TripleDraft, WriteDraft};
 use tabellion_core::id::ItemId;
-use tabellion_core::item::Triple;
-use tabellion_core::provenance::{Evidence, Provenance};
 use tabellion_engine::reply;
 
 /// Beyond this a double no longer holds every whole number.
@@ -117,24 +113,6 @@ fn number_json(number: f64) -> Option<Value> {
     whole.map(Number::from).or_else(|| Number::from_f64(number)).map(Value::Number)
 }
 
-fn from_object(fields: Map<String, Value>) -> prost_types::Struct {
-    prost_types::Struct { fields: fields.into_iter().map(|(name, value)| (name, from_json(value))).collect() }
-}
-
-fn from_json(value: Value) -> prost_types::Value {
-    let kind = match value {
-        Value::Null => Kind::NullValue(0),
-        Value::Bool(flag) => Kind::BoolValue(flag),
-        Value::Number(number) => Kind::NumberValue(number.as_f64().unwrap_or_default()),
-        Value::String(text) => Kind::StringValue(text),
-        Value::Array(values) => {
-            Kind::ListValue(prost_types::ListValue { values: values.into_iter().map(from_json).collect() })
-        }
-        Value::Object(fields) => Kind::StructValue(from_object(fields)),
-    };
-    prost_types::Value { kind: Some(kind) }
-}
-
 impl From<proto::ListRequest> for reply::ListQuery {
     fn from(asked: proto::ListRequest) -> Self {
         Self { namespace: asked.namespace, layer: asked.layer, limit: asked.limit, cursor: asked.cursor }
@@ -161,354 +139,12 @@ impl From<proto::ListAuditRequest> for reply::AuditQuery {
     }
 }
 
-impl From<reply::Written> for proto::WriteReply {
-    fn from(written: reply::Written) -> Self {
-        Self {
-            status: written.status.as_str().to_owned(),
-            id: written.id.to_string(),
-            version: written.version.to_string(),
-            trust: written.trust.as_str().to_owned(),
-            token: written.token,
-        }
-    }
-}
-
-impl From<reply::Changed> for proto::ChangeReply {
-    fn from(changed: reply::Changed) -> Self {
-        Self {
-            status: changed.status.as_str().to_owned(),
-            id: changed.id.to_string(),
-            version: changed.version.to_string(),
-            token: changed.token,
-        }
-    }
-}
-
-impl From<reply::ItemReply> for proto::Item {
-    fn from(item: reply::ItemReply) -> Self {
-        Self {
-            id: item.id.to_string(),
-            version: item.version.to_string(),
-            key: item.content.key,
-            text: item.content.text,
-            kind: item.content.kind,
-            layer: item.layer.as_str().to_owned(),
-            tier: item.tier.as_str().to_owned(),
-            namespace: item.namespace,
-            confidence: item.confidence,
-            trust: item.trust.as_str().to_owned(),
-            fields: Some(from_object(item.content.fields)),
-            tags: item.content.tags,
-            triple: item.content.triple.map(Into::into),
-            evidence: item.evidence.into_iter().map(Into::into).collect(),
-            operation: item.operation.as_str().to_owned(),
-            status: item.status.as_str().to_owned(),
-            parents: texts(item.parents),
-            agents: texts(item.agents),
-            resources: texts(item.resources),
-            pinned: item.pinned,
-            created_at: item.created_at.to_string(),
-            updated_at: item.updated_at.to_string(),
-            expires_at: item.expires_at.as_ref().map(ToString::to_string),
-            token: item.token,
-        }
-    }
-}
-
-impl From<Triple> for proto::Triple {
-    fn from(triple: Triple) -> Self {
-        Self { subject: Some(triple.subject), predicate: Some(triple.predicate), object: Some(triple.object) }
-    }
-}
-
-impl From<Evidence> for proto::Evidence {
-    fn from(evidence: Evidence) -> Self {
-        Self {
-            source_type: word(evidence.source_type),
-            source_uri: evidence.source_uri,
-            source_version: evidence.source_version,
-            accessed_at: evidence.accessed_at,
-            authority: evidence.authority,
-            excerpt: evidence.excerpt,
-            excerpt_hash: evidence.excerpt_hash,
-            source_item_id: evidence.source_item_id,
-        }
-    }
-}
-
-impl From<reply::Page<reply::ItemReply>> for proto::ListReply {
-    fn from(page: reply::Page<reply::ItemReply>) -> Self {
-        Self { items: page.rows.into_iter().map(Into::into).collect(), next: page.next }
-    }
-}
-
-impl From<Vec<reply::VersionReply>> for proto::VersionsReply {
-    fn from(versions: Vec<reply::VersionReply>) -> Self {
-        Self { versions: versions.into_iter().map(Into::into).collect() }
-    }
-}
-
-impl From<reply::VersionReply> for proto::Version {
-    fn from(version: reply::VersionReply) -> Self {
-        Self {
-            version: version.version.to_string(),
-            operation: version.operation.as_str().to_owned(),
-            status: version.status.as_str().to_owned(),
-            parents: texts(version.parents),
-            agents: texts(version.agents),
-            layer_version: version.layer_version,
-            created_at: version.created_at.to_string(),
-            ended_at: version.ended_at.as_ref().map(ToString::to_string),
-            token: version.token,
-        }
-    }
-}
-
-impl From<Provenance> for proto::Provenance {
-    fn from(record: Provenance) -> Self {
-        Self {
-            provenance_id: record.provenance_id,
-            memory_item_id: record.memory_item_id,
-            version_id: record.version_id,
-            source_user_id: record.source_user_id,
-            source_agent_id: record.source_agent_id,
-            source_agent_version: record.source_agent_version,
-            source_task_id: record.source_task_id,
-            source_session_id: record.source_session_id,
-            trace_id: record.trace_id,
-            evidence_refs: record.evidence_refs.into_iter().map(Into::into).collect(),
-            evidence_quality: word(record.evidence_quality),
-            derived_from: record.derived_from,
-            retrieval_query: record.retrieval_query,
-            retrieval_scores: record.retrieval_scores,
-            agent_confidence: record.agent_confidence,
-            validation_score: record.validation_score,
-            verified_by_models: record.verified_by_models,
-            human_approval_state: word(record.human_approval_state),
-            approver_id: record.approver_id,
-            approval_timestamp: record.approval_timestamp,
-            approval_justification: record.approval_justification,
-            agent_justification: record.agent_justification,
-            created_at: record.created_at,
-            updated_at: record.updated_at,
-            supersedes: record.supersedes,
-            content_hash: record.content_hash,
-            key_id: record.key_id,
-            provenance_signature: record.provenance_signature,
-        }
-    }
-}
-
-impl From<reply::SearchReply> for proto::SearchReply {
-    fn from(found: reply::SearchReply) -> Self {
-        let results = found.results.into_iter().map(|found| proto::SearchResult {
-            item: Some(found.item.into()),
-            score: found.score,
-            relevance: found.relevance,
-        });
-        Self { results: results.collect(), mode: found.mode.to_owned(), token: found.token }
-    }
-}
-
-impl From<reply::NewTenant> for proto::CreateTenantReply {
-    fn from(tenant: reply::NewTenant) -> Self {
-        Self { id: tenant.id.to_string(), name: tenant.name, admin_key: tenant.admin_key }
-    }
-}
-
-impl From<reply::UserReply> for proto::User {
-    fn from(user: reply::UserReply) -> Self {
-        Self {
-            id: user.id.to_string(),
-            name: user.name,
-            role: user.role.as_str().to_owned(),
-            created_at: user.created_at.to_string(),
-        }
-    }
-}
-
-impl From<reply::AgentReply> for proto::Agent {
-    fn from(agent: reply::AgentReply) -> Self {
-        Self {
-            id: agent.id.to_string(),
-            name: agent.name,
-            specialisation: agent.specialisation,
-            trust_declared: agent.trust_declared,
-            created_at: agent.created_at.to_string(),
-        }
-    }
-}
-
-impl From<reply::ResourceReply> for proto::Resource {
-    fn from(resource: reply::ResourceReply) -> Self {
-        Self {
-            id: resource.id.to_string(),
-            name: resource.name,
-            kind: resource.kind,
-            description: resource.description,
-            created_at: resource.created_at.to_string(),
-        }
-    }
-}
-
-impl From<reply::NewKey> for proto::CreateKeyReply {
-    fn from(new: reply::NewKey) -> Self {
-        Self { secret: new.secret, key: Some(new.key.into()) }
-    }
-}
-
-impl From<reply::KeyReply> for proto::Key {
-    fn from(key: reply::KeyReply) -> Self {
-        Self {
-            id: key.id.to_string(),
-            user: key.user.as_ref().map(ToString::to_string),
-            agent: key.agent.as_ref().map(ToString::to_string),
-            created_at: key.created_at.to_string(),
-            expires_at: key.expires_at.as_ref().map(ToString::to_string),
-            revoked_at: key.revoked_at.as_ref().map(ToString::to_string),
-        }
-    }
-}
-
-impl From<Vec<reply::UserReply>> for proto::ListUsersReply {
-    fn from(users: Vec<reply::UserReply>) -> Self {
-        Self { users: users.into_iter().map(Into::into).collect() }
-    }
-}
-
-impl From<Vec<reply::AgentReply>> for proto::ListAgentsReply {
-    fn from(agents: Vec<reply::AgentReply>) -> Self {
-        Self { agents: agents.into_iter().map(Into::into).collect() }
-    }
-}
-
-impl From<Vec<reply::ResourceReply>> for proto::ListResourcesReply {
-    fn from(resources: Vec<reply::ResourceReply>) -> Self {
-        Self { resources: resources.into_iter().map(Into::into).collect() }
-    }
-}
-
-impl From<Vec<reply::KeyReply>> for proto::ListKeysReply {
-    fn from(keys: Vec<reply::KeyReply>) -> Self {
-        Self { keys: keys.into_iter().map(Into::into).collect() }
-    }
-}
-
-impl From<reply::RevokedKey> for proto::RevokeKeyReply {
-    fn from(revoked: reply::RevokedKey) -> Self {
-        Self { id: revoked.id.to_string(), token: revoked.token }
-    }
-}
-
-impl From<reply::WhoAmI> for proto::WhoAmIReply {
-    fn from(who: reply::WhoAmI) -> Self {
-        Self {
-            tenant: who.tenant.to_string(),
-            user: Some(proto::Named { id: who.user.0.to_string(), name: who.user.1 }),
-            agent: Some(proto::Named { id: who.agent.0.to_string(), name: who.agent.1 }),
-            role: who.role.as_str().to_owned(),
-        }
-    }
-}
-
-impl From<reply::Page<reply::AuditRow>> for proto::ListAuditReply {
-    fn from(page: reply::Page<reply::AuditRow>) -> Self {
-        Self { rows: page.rows.into_iter().map(Into::into).collect(), next: page.next }
-    }
-}
-
-impl From<reply::AuditRow> for proto::AuditRow {
-    fn from(row: reply::AuditRow) -> Self {
-        Self {
-            time: row.time.to_string(),
-            user: row.user.as_ref().map(ToString::to_string),
-            agent: row.agent.as_ref().map(ToString::to_string),
-            action: row.action,
-            outcome: row.outcome,
-            ids: row.ids,
-            request_id: row.request_id,
-            epoch: row.epoch,
-            lsn: row.lsn,
-        }
-    }
-}
-
-impl From<reply::VerifyReport> for proto::VerifyReply {
-    fn from(report: reply::VerifyReport) -> Self {
-        Self { ok: report.is_ok(), logs: report.logs.into_iter().map(Into::into).collect() }
-    }
-}
-
-impl From<reply::LogReport> for proto::LogReport {
-    fn from(report: reply::LogReport) -> Self {
-        let faults = report.faults.into_iter().map(|fault| proto::LogFault { lsn: fault.lsn, what: fault.what });
-        Self {
-            log: report.log.as_str().to_owned(),
-            size: report.size,
-            root: hex(&report.root),
-            faults: faults.collect(),
-        }
-    }
-}
-
-impl From<reply::HeadReply> for proto::Head {
-    fn from(reply: reply::HeadReply) -> Self {
-        Self {
-            log: reply.log.as_str().to_owned(),
-            tenant: reply.tenant.to_string(),
-            size: reply.signed.head.size,
-            time: reply.signed.head.time.to_string(),
-            root: hex(&reply.signed.head.root),
-            signature: hex(&reply.signed.signature),
-            public_key: hex(&reply.public_key),
-        }
-    }
-}
-
-impl From<reply::InclusionReply> for proto::InclusionProof {
-    fn from(proof: reply::InclusionReply) -> Self {
-        Self {
-            log: proof.log.as_str().to_owned(),
-            lsn: proof.lsn,
-            size: proof.size,
-            leaf: hex(&proof.leaf),
-            path: proof.path.iter().map(|hash| hex(hash)).collect(),
-            root: hex(&proof.root),
-        }
-    }
-}
-
-impl From<reply::ConsistencyReply> for proto::ConsistencyProof {
-    fn from(proof: reply::ConsistencyReply) -> Self {
-        Self {
-            log: proof.log.as_str().to_owned(),
-            from: proof.from,
-            to: proof.to,
-            path: proof.path.iter().map(|hash| hex(hash)).collect(),
-            from_root: hex(&proof.from_root),
-            to_root: hex(&proof.to_root),
-        }
-    }
-}
-
-fn texts<T: ToString>(values: Vec<T>) -> Vec<String> {
-    values.iter().map(T::to_string).collect()
-}
-
-/// The word for an enum of the record, as its JSON has it.
-fn word(value: impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::String(word)) => word,
-        _ => String::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grpc::answer::from_object;
     use serde_json::json;
     use tabellion_core::gate::read_write;
-    use tabellion_core::provenance::{EvidenceQuality, SourceType};
 
     fn number(value: f64) -> prost_types::Value {
         prost_types::Value { kind: Some(Kind::NumberValue(value)) }
@@ -605,7 +241,8 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let refusal = with_field(number(bad)).check().unwrap_err();
             assert_eq!(refusal.errors[0].path, "/fields", "{bad}");
-            let asked = proto::WriteRequest { text: Some("a".into()), confidence: Some(bad), ..Default::default() };
+            let asked =
+                proto::WriteRequest { text: Some("a".into()), confidence: Some(bad), ..Default::default() };
             let refusal = WriteDraft::from(asked).check().unwrap_err();
             assert_eq!(refusal.errors[0].path, "/confidence", "{bad}");
         }
@@ -622,11 +259,5 @@ mod tests {
         check(9_007_199_254_740_992.0, json!(9_007_199_254_740_992_i64));
         check(1e300, json!(1e300));
         assert_eq!(with_field(prost_types::Value { kind: None }).fields["n"], Value::Null);
-    }
-
-    #[test]
-    fn enums_of_the_record_keep_their_words() {
-        assert_eq!(word(SourceType::ApiResponse), "api_response");
-        assert_eq!(word(EvidenceQuality::Inferred), "inferred");
     }
 }

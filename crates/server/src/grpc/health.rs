@@ -1,7 +1,7 @@
 //! Are writes being taken? The standard health service, asked of the engine each time.
 
-use super::proto::tabellion_server::TabellionServer;
 use super::call::Memory;
+use super::proto::tabellion_server::TabellionServer;
 use futures::{Stream, StreamExt};
 use std::pin::Pin;
 use std::time::Duration;
@@ -35,12 +35,18 @@ fn answer(engine: &Engine) -> HealthCheckResponse {
 impl Health for EngineHealth {
     type WatchStream = Pin<Box<dyn Stream<Item = Result<HealthCheckResponse, Status>> + Send>>;
 
-    async fn check(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
+    async fn check(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<HealthCheckResponse>, Status> {
         Self::known(&request.get_ref().service)?;
         Ok(Response::new(answer(&self.0)))
     }
 
-    async fn watch(&self, request: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
+    async fn watch(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
         Self::known(&request.get_ref().service)?;
         let engine = self.0.clone();
         let ticks = IntervalStream::new(tokio::time::interval(WATCH_EVERY));

@@ -106,7 +106,10 @@ impl Import {
         let caller = self.app.engine().authenticate(&self.secret)?;
         let most = self.app.limits().batch_line_bytes_max;
         if asked.encoded_len() > most {
-            return Err(Refusal::new(Code::TooLarge, format!("a request of an import has at most {most} bytes")));
+            return Err(Refusal::new(
+                Code::TooLarge,
+                format!("a request of an import has at most {most} bytes"),
+            ));
         }
         let call = Call { caller, request_id: self.request_id.clone() };
         self.app.engine().write(&call, draft(asked)?).await.map(Into::into)

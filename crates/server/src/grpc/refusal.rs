@@ -47,8 +47,12 @@ pub(crate) fn status(refusal: Refusal, request_id: Option<String>) -> Status {
 /// What tonic found wrong with a message before any handler saw it, in our words.
 pub(super) fn unreadable(code: Code) -> Option<Refusal> {
     match code {
-        Code::OutOfRange => Some(Refusal::new(Reason::TooLarge, "the message is larger than the server takes")),
-        Code::Internal => Some(Refusal::new(Reason::Malformed, "the message cannot be read as what the call takes")),
+        Code::OutOfRange => {
+            Some(Refusal::new(Reason::TooLarge, "the message is larger than the server takes"))
+        }
+        Code::Internal => {
+            Some(Refusal::new(Reason::Malformed, "the message cannot be read as what the call takes"))
+        }
         _ => None,
     }
 }
@@ -104,7 +108,8 @@ mod tests {
 
     #[test]
     fn every_part_of_a_refusal_arrives() {
-        let fault = Fault::new("/confidence", Reason::ConstraintViolation, "a number from 0 to 1").found("1.2");
+        let fault =
+            Fault::new("/confidence", Reason::ConstraintViolation, "a number from 0 to 1").found("1.2");
         let refusal = Refusal::new(Reason::SchemaInvalid, "1 field(s) break a rule")
             .at(GateName::Schema)
             .with(vec![fault])

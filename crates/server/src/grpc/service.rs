@@ -19,10 +19,8 @@ impl Tabellion for Memory {
     }
 
     async fn write(&self, request: Request<proto::WriteRequest>) -> Answer<proto::WriteReply> {
-        self.answer(request, |engine, call, asked| async move {
-            engine.write(&call, draft(asked)?).await
-        })
-        .await
+        self.answer(request, |engine, call, asked| async move { engine.write(&call, draft(asked)?).await })
+            .await
     }
 
     async fn get(&self, request: Request<proto::GetRequest>) -> Answer<proto::Item> {
@@ -33,20 +31,19 @@ impl Tabellion for Memory {
     }
 
     async fn list(&self, request: Request<proto::ListRequest>) -> Answer<proto::ListReply> {
-        self.answer(request, |engine, call, asked| async move {
-            engine.list(&call, asked.into()).await
-        })
-        .await
+        self.answer(request, |engine, call, asked| async move { engine.list(&call, asked.into()).await })
+            .await
     }
 
     async fn versions(&self, request: Request<proto::VersionsRequest>) -> Answer<proto::VersionsReply> {
-        self.answer(request, |engine, call, asked| async move {
-            engine.versions(&call, &asked.id).await
-        })
-        .await
+        self.answer(request, |engine, call, asked| async move { engine.versions(&call, &asked.id).await })
+            .await
     }
 
-    async fn get_provenance(&self, request: Request<proto::GetProvenanceRequest>) -> Answer<proto::Provenance> {
+    async fn get_provenance(
+        &self,
+        request: Request<proto::GetProvenanceRequest>,
+    ) -> Answer<proto::Provenance> {
         self.answer(request, |engine, call, asked| async move {
             engine.provenance(&call, &asked.id, asked.version.as_deref()).await
         })
@@ -68,9 +65,10 @@ impl Tabellion for Memory {
     }
 
     async fn pin(&self, request: Request<proto::PinRequest>) -> Answer<proto::ChangeReply> {
-        self.answer(request, |engine, call, asked| async move {
-            engine.pin(&call, &asked.id, asked.reason).await
-        })
+        self.answer(
+            request,
+            |engine, call, asked| async move { engine.pin(&call, &asked.id, asked.reason).await },
+        )
         .await
     }
 
@@ -82,16 +80,18 @@ impl Tabellion for Memory {
     }
 
     async fn search(&self, request: Request<proto::SearchRequest>) -> Answer<proto::SearchReply> {
-        self.answer(request, |engine, call, asked| async move {
-            engine.search(&call, asked.into()).await
-        })
-        .await
+        self.answer(request, |engine, call, asked| async move { engine.search(&call, asked.into()).await })
+            .await
     }
 
-    async fn create_tenant(&self, request: Request<proto::CreateTenantRequest>) -> Answer<proto::CreateTenantReply> {
-        self.answer(request, |engine, call, asked| async move {
-            engine.create_tenant(&call, &asked.name).await
-        })
+    async fn create_tenant(
+        &self,
+        request: Request<proto::CreateTenantRequest>,
+    ) -> Answer<proto::CreateTenantReply> {
+        self.answer(
+            request,
+            |engine, call, asked| async move { engine.create_tenant(&call, &asked.name).await },
+        )
         .await
     }
 
@@ -109,7 +109,10 @@ impl Tabellion for Memory {
         .await
     }
 
-    async fn create_resource(&self, request: Request<proto::CreateResourceRequest>) -> Answer<proto::Resource> {
+    async fn create_resource(
+        &self,
+        request: Request<proto::CreateResourceRequest>,
+    ) -> Answer<proto::Resource> {
         self.answer(request, |engine, call, asked| async move {
             engine.create_resource(&call, &asked.name, asked.kind, asked.description).await
         })
@@ -125,59 +128,43 @@ impl Tabellion for Memory {
     }
 
     async fn revoke_key(&self, request: Request<proto::RevokeKeyRequest>) -> Answer<proto::RevokeKeyReply> {
-        self.answer(request, |engine, call, asked| async move {
-            engine.revoke_key(&call, &asked.id).await
-        })
-        .await
+        self.answer(request, |engine, call, asked| async move { engine.revoke_key(&call, &asked.id).await })
+            .await
     }
 
     async fn list_users(&self, request: Request<proto::ListUsersRequest>) -> Answer<proto::ListUsersReply> {
-        self.answer(request, |engine, call, _| async move {
-            engine.users(&call).await
-        })
-        .await
+        self.answer(request, |engine, call, _| async move { engine.users(&call).await }).await
     }
 
-    async fn list_agents(&self, request: Request<proto::ListAgentsRequest>) -> Answer<proto::ListAgentsReply> {
-        self.answer(request, |engine, call, _| async move {
-            engine.agents(&call).await
-        })
-        .await
+    async fn list_agents(
+        &self,
+        request: Request<proto::ListAgentsRequest>,
+    ) -> Answer<proto::ListAgentsReply> {
+        self.answer(request, |engine, call, _| async move { engine.agents(&call).await }).await
     }
 
-    async fn list_resources(&self, request: Request<proto::ListResourcesRequest>) -> Answer<proto::ListResourcesReply> {
-        self.answer(request, |engine, call, _| async move {
-            engine.resources(&call).await
-        })
-        .await
+    async fn list_resources(
+        &self,
+        request: Request<proto::ListResourcesRequest>,
+    ) -> Answer<proto::ListResourcesReply> {
+        self.answer(request, |engine, call, _| async move { engine.resources(&call).await }).await
     }
 
     async fn list_keys(&self, request: Request<proto::ListKeysRequest>) -> Answer<proto::ListKeysReply> {
-        self.answer(request, |engine, call, _| async move {
-            engine.keys(&call).await
-        })
-        .await
+        self.answer(request, |engine, call, _| async move { engine.keys(&call).await }).await
     }
 
     async fn who_am_i(&self, request: Request<proto::WhoAmIRequest>) -> Answer<proto::WhoAmIReply> {
-        self.answer(request, |engine, call, _| async move {
-            engine.whoami(&call).await
-        })
-        .await
+        self.answer(request, |engine, call, _| async move { engine.whoami(&call).await }).await
     }
 
     async fn list_audit(&self, request: Request<proto::ListAuditRequest>) -> Answer<proto::ListAuditReply> {
-        self.answer(request, |engine, call, asked| async move {
-            engine.audit(&call, asked.into()).await
-        })
-        .await
+        self.answer(request, |engine, call, asked| async move { engine.audit(&call, asked.into()).await })
+            .await
     }
 
     async fn verify(&self, request: Request<proto::VerifyRequest>) -> Answer<proto::VerifyReply> {
-        self.answer(request, |engine, call, _| async move {
-            engine.verify(&call).await
-        })
-        .await
+        self.answer(request, |engine, call, _| async move { engine.verify(&call).await }).await
     }
 
     async fn get_head(&self, request: Request<proto::GetHeadRequest>) -> Answer<proto::Head> {
@@ -187,7 +174,10 @@ impl Tabellion for Memory {
         .await
     }
 
-    async fn get_inclusion(&self, request: Request<proto::GetInclusionRequest>) -> Answer<proto::InclusionProof> {
+    async fn get_inclusion(
+        &self,
+        request: Request<proto::GetInclusionRequest>,
+    ) -> Answer<proto::InclusionProof> {
         self.answer(request, |engine, call, asked| async move {
             let log = log_named(asked.log.as_deref())?;
             engine.inclusion(&call, log, asked.lsn, asked.size).await
@@ -195,7 +185,10 @@ impl Tabellion for Memory {
         .await
     }
 
-    async fn get_consistency(&self, request: Request<proto::GetConsistencyRequest>) -> Answer<proto::ConsistencyProof> {
+    async fn get_consistency(
+        &self,
+        request: Request<proto::GetConsistencyRequest>,
+    ) -> Answer<proto::ConsistencyProof> {
         self.answer(request, |engine, call, asked| async move {
             let log = log_named(asked.log.as_deref())?;
             engine.consistency(&call, log, asked.from, asked.to).await

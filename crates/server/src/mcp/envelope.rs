@@ -62,8 +62,14 @@ fn check(bytes: &[u8]) -> Result<(), Value> {
         (message.is_array(), "batches are not part of this protocol version"),
         (!message.is_object(), "a message is a JSON object"),
         (message.get("jsonrpc") != Some(&json!("2.0")), "`jsonrpc` must be \"2.0\""),
-        (message.get("id").is_some_and(|id| !id.is_string() && !id.is_i64()), "`id` must be a string or a whole number"),
-        (!is_text("method") && message.get("result").or(message.get("error")).is_none(), "`method` must be a string"),
+        (
+            message.get("id").is_some_and(|id| !id.is_string() && !id.is_i64()),
+            "`id` must be a string or a whole number",
+        ),
+        (
+            !is_text("method") && message.get("result").or(message.get("error")).is_none(),
+            "`method` must be a string",
+        ),
         (message.get("params").is_some_and(|params| !params.is_object()), "`params` must be an object"),
     ];
     match faults.into_iter().find(|(is_so, _)| *is_so) {
@@ -73,7 +79,8 @@ fn check(bytes: &[u8]) -> Result<(), Value> {
 }
 
 fn unreadable(refusal: Refusal) -> Value {
-    let number = if refusal.code == Code::Malformed { PARSE_ERROR } else { status::json_rpc(refusal.code.kind()) };
+    let number =
+        if refusal.code == Code::Malformed { PARSE_ERROR } else { status::json_rpc(refusal.code.kind()) };
     error(number, &refusal.message, Some(json!({"code": refusal.code.as_str()})))
 }
 

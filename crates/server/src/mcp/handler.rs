@@ -11,8 +11,9 @@ use crate::status;
 use axum::http::request::Parts;
 use futures::FutureExt;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
-    Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode, Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+    ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -25,7 +26,8 @@ use tabellion_engine::ports::{Entropy, SystemEntropy};
 use tabellion_engine::{Call, Engine};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| ToolName::ALL.into_iter().map(ToolName::describe).collect());
+static TOOLS: LazyLock<Vec<Tool>> =
+    LazyLock::new(|| ToolName::ALL.into_iter().map(ToolName::describe).collect());
 
 /// Why serving over stdio ended early.
 #[derive(Debug, thiserror::Error)]
@@ -97,7 +99,8 @@ impl Handler {
     /// Runs a tool. rmcp would leave the client waiting for ever for a call that panicked.
     async fn run(&self, call: &Call, tool: ToolName, arguments: JsonObject) -> Result<Answer, Refusal> {
         let answered = operations::run(&self.engine, call, tool, arguments);
-        let broke = |_logged_by_the_hook| Err(Refusal::new(Code::Internal, "something broke here; the log has more"));
+        let broke =
+            |_logged_by_the_hook| Err(Refusal::new(Code::Internal, "something broke here; the log has more"));
         AssertUnwindSafe(answered).catch_unwind().await.unwrap_or_else(broke)
     }
 }
@@ -168,8 +171,103 @@ fn accepted(answer: Answer) -> CallToolResult {
 
 fn refused(refusal: Refusal, request_id: Option<&str>) -> CallToolResult {
     let text = text::refused(&refusal);
-    let body = serde_json::to_value(RefusalBody::new(refusal, request_id.unwrap_or_default())).unwrap_or_default();
+    let body =
+        serde_json::to_value(RefusalBody::new(refusal, request_id.unwrap_or_default())).unwrap_or_default();
     let mut result = CallToolResult::structured_error(body);
     result.content = vec![ContentBlock::text(text)];
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use tabellion_engine::ports::{ManualClock, SeededEntropy};
+    use tabellion_engine::{AuditReads, EngineLimits, Options};
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+
+    const KEY: &str = "tab_admin";
+
+    fn engine() -> Engine {
+        let options = Options {
+            data: None,
+            master_key: None,
+            admin_key: Some(KEY.to_owned()),
+            clock: Arc::new(ManualClock::at("2026-11-15T00:00:00Z".parse().unwrap())),
+            entropy: Arc::new(SeededEntropy::new(7)),
+            limits: EngineLimits::default(),
+            audit_reads: AuditReads::Sync,
+        };
+        Engine::open(options).unwrap().0
+    }
+
+    /// The other end of the pipe.
+    struct Client {
+        read: BufReader<ReadHalf<DuplexStream>>,
+        write: WriteHalf<DuplexStream>,
+    }
+
+    impl Client {
+        fn of(handler: Handler) -> (Self, tokio::task::JoinHandle<Result<(), StdioError>>) {
+            let (here, there) = tokio::io::duplex(64 << 10);
+            let (read, write) = tokio::io::split(there);
+            let served = tokio::spawn(serve(handler, read, write, 64 << 10));
+            let (read, write) = tokio::io::split(here);
+            (Self { read: BufReader::new(read), write }, served)
+        }
+
+        async fn tell(&mut self, message: Value) {
+            self.write.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+        }
+
+        async fn ask(&mut self, method: &str, params: Value) -> Value {
+            self.tell(json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})).await;
+            let mut line = String::new();
+            self.read.read_line(&mut line).await.unwrap();
+            serde_json::from_str(&line).unwrap()
+        }
+
+        async fn whoami(&mut self) -> Value {
+            self.ask("tools/call", json!({"name": "whoami", "arguments": {}})).await["result"].take()
+        }
+    }
+
+    /// SHARE-28: over stdio the key of the environment says who acts, and only for as long as it lives.
+    #[tokio::test]
+    async fn a_revoked_key_stops_at_once() {
+        let engine = engine();
+        let admin = Call { caller: engine.authenticate(KEY).unwrap(), request_id: None };
+        let user = engine.create_user(&admin, "ana", None).await.unwrap();
+        let key = engine.create_key(&admin, Some(&user.name), None, None).await.unwrap();
+        let (mut client, served) = Client::of(Handler::over_stdio(engine.clone(), key.secret));
+
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        assert_eq!(client.ask("initialize", hello).await["result"]["serverInfo"]["name"], "tabellion");
+        client.tell(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        assert_eq!(client.whoami().await["structuredContent"]["user"]["name"], "ana");
+
+        engine.revoke_key(&admin, &key.key.id.to_string()).await.unwrap();
+        let refused = client.whoami().await;
+        assert_eq!(
+            (&refused["isError"], &refused["structuredContent"]["code"]),
+            (&json!(true), &json!("UNAUTHENTICATED"))
+        );
+        assert!(refused["content"][0]["text"].as_str().unwrap().starts_with("refused, UNAUTHENTICATED: "));
+
+        drop(client);
+        served.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_client_that_says_nothing_may_leave() {
+        let (client, served) = Client::of(Handler::over_stdio(engine(), KEY.to_owned()));
+        drop(client);
+        served.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_wrong_key_is_told_before_anything_is_served() {
+        let refused = super::super::stdio(engine(), "tab_wrong").await.unwrap_err();
+        assert!(matches!(refused, StdioError::Refused(refusal) if refusal.code == Code::Unauthenticated));
+    }
 }

@@ -3,8 +3,8 @@
 use super::params::{ChangeItem, GetItem, ItemVersions, ListItems, Nothing, RollbackItem, SearchItems};
 use super::text;
 use super::tools::ToolName;
-use crate::rest::dto::{ChangedBody, FoundBody, ItemBody, ItemsBody, VersionsBody, WhoAmIBody, WrittenBody};
 use crate::rest::body::{no_identity, typed};
+use crate::rest::dto::{ChangedBody, FoundBody, ItemBody, ItemsBody, VersionsBody, WhoAmIBody, WrittenBody};
 use rmcp::model::JsonObject;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -34,7 +34,12 @@ impl Answer {
 }
 
 /// Runs one tool for one caller.
-pub(super) async fn run(engine: &Engine, call: &Call, tool: ToolName, arguments: JsonObject) -> Result<Answer, Refusal> {
+pub(super) async fn run(
+    engine: &Engine,
+    call: &Call,
+    tool: ToolName,
+    arguments: JsonObject,
+) -> Result<Answer, Refusal> {
     match tool {
         ToolName::WriteItem => {
             let written = engine.write(call, draft(arguments)?).await?;
@@ -167,7 +172,11 @@ mod tests {
     #[test]
     fn an_update_of_what_is_no_id_finds_nothing() {
         for bad in ["", "itm_x"] {
-            assert_eq!(draft(object(json!({"text": "a", "id": bad}))).unwrap_err(), Refusal::not_found(), "{bad}");
+            assert_eq!(
+                draft(object(json!({"text": "a", "id": bad}))).unwrap_err(),
+                Refusal::not_found(),
+                "{bad}"
+            );
         }
     }
 

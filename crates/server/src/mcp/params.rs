@@ -332,9 +332,15 @@ mod tests {
         let schema = schema::<WriteItem>();
         let known = |value: Value, place: &str| {
             let draft = read_write(value).unwrap();
-            assert!(draft.faults.iter().all(|fault| fault.code != Code::UnknownField), "{place}: {:?}", draft.faults);
+            assert!(
+                draft.faults.iter().all(|fault| fault.code != Code::UnknownField),
+                "{place}: {:?}",
+                draft.faults
+            );
         };
-        let names = |schema: &Value| -> Vec<String> { schema["properties"].as_object().unwrap().keys().cloned().collect() };
+        let names = |schema: &Value| -> Vec<String> {
+            schema["properties"].as_object().unwrap().keys().cloned().collect()
+        };
         for name in names(&Value::Object(schema.as_ref().clone())) {
             if name != "id" {
                 known(json!({ name.as_str(): null }), &name);

@@ -55,7 +55,12 @@ pub(super) fn versions(versions: &[VersionReply]) -> String {
 
 pub(super) fn whoami(who: &WhoAmI) -> String {
     let (user, agent) = (quoted(&who.user.1), quoted(&who.agent.1));
-    format!("user {user} ({}) through agent {agent} ({}), role {}", who.user.0, who.agent.0, who.role.as_str())
+    format!(
+        "user {user} ({}) through agent {agent} ({}), role {}",
+        who.user.0,
+        who.agent.0,
+        who.role.as_str()
+    )
 }
 
 pub(super) fn refused(refusal: &Refusal) -> String {

@@ -90,7 +90,9 @@ impl ToolName {
             Self::SearchItems => tool::<SearchItems>(self, "Search the memory", Effect::Reads, SEARCH),
             Self::ItemVersions => tool::<ItemVersions>(self, "An item's history", Effect::Reads, VERSIONS),
             Self::RetractItem => tool::<ChangeItem>(self, "Retract an item", Effect::Removes, RETRACT),
-            Self::RollbackItem => tool::<RollbackItem>(self, "Undo the last change", Effect::Undoes, ROLLBACK),
+            Self::RollbackItem => {
+                tool::<RollbackItem>(self, "Undo the last change", Effect::Undoes, ROLLBACK)
+            }
             Self::PinItem => tool::<ChangeItem>(self, "Pin an item", Effect::Adds, PIN),
             Self::UnpinItem => tool::<ChangeItem>(self, "Unpin an item", Effect::Adds, UNPIN),
             Self::WhoAmI => tool::<Nothing>(self, "Who am I", Effect::Reads, WHOAMI),
@@ -99,7 +101,9 @@ impl ToolName {
 }
 
 fn tool<P: JsonSchema>(name: ToolName, title: &str, effect: Effect, description: &'static str) -> Tool {
-    Tool::new(name.as_str(), description, schema::<P>()).with_title(title).with_annotations(effect.hints(title))
+    Tool::new(name.as_str(), description, schema::<P>())
+        .with_title(title)
+        .with_annotations(effect.hints(title))
 }
 
 impl Effect {

@@ -29,7 +29,9 @@ impl Outcome {
     /// A text of the answer to something that was done.
     pub(crate) fn text(&self, name: &str) -> String {
         match self {
-            Self::Done(body) => body[name].as_str().unwrap_or_else(|| panic!("no {name} in {body}")).to_owned(),
+            Self::Done(body) => {
+                body[name].as_str().unwrap_or_else(|| panic!("no {name} in {body}")).to_owned()
+            }
             Self::Refused(refusal) => panic!("refused: {refusal}"),
         }
     }
@@ -87,7 +89,9 @@ impl Story {
     fn named(&mut self, text: String) -> String {
         const PREFIXES: [&str; 7] = ["itm", "ver", "usr", "agt", "res", "tnt", "prv"];
         let prefix = text.split_once('_').map(|(prefix, _)| prefix);
-        let Some(prefix) = prefix.filter(|prefix| PREFIXES.contains(prefix) && text.len() == 30) else { return text };
+        let Some(prefix) = prefix.filter(|prefix| PREFIXES.contains(prefix) && text.len() == 30) else {
+            return text;
+        };
         let known = self.names.values().filter(|name| name.starts_with(prefix)).count();
         let name = format!("{prefix} {}", known + 1);
         self.names.entry(text).or_insert(name).clone()

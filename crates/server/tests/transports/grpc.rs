@@ -10,7 +10,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tabellion_core::error::Code;
 use tabellion_server::grpc::proto::tabellion_client::TabellionClient;
-use tabellion_server::grpc::proto::*;
+use tabellion_server::grpc::proto::{
+    ChangeReply, Evidence, EvidenceDraft, Fault, GetRequest, Item, ListRequest, Named, PinRequest, Refusal,
+    RetractRequest, RollbackRequest, SearchRequest, SearchResult, Triple, UnpinRequest, Version,
+    VersionsRequest, WhoAmIRequest, WriteReply, WriteRequest,
+};
 use tabellion_server::status;
 use tonic::codegen::{Service, http};
 use tonic::{Request, Response, Status};
@@ -131,7 +135,8 @@ fn to_struct(fields: &Map<String, Value>) -> prost_types::Struct {
         Value::Bool(flag) => Kind::BoolValue(*flag),
         other => panic!("the scenario has no {other}"),
     };
-    let field = |(name, inner): (&String, &Value)| (name.clone(), prost_types::Value { kind: Some(value(inner)) });
+    let field =
+        |(name, inner): (&String, &Value)| (name.clone(), prost_types::Value { kind: Some(value(inner)) });
     prost_types::Struct { fields: fields.iter().map(field).collect() }
 }
 
@@ -165,9 +170,9 @@ fn evidence_json(evidence: Evidence) -> Value {
 }
 
 fn item_json(item: Item) -> Value {
-    let triple = item.triple.map(|triple| {
-        json!({"subject": triple.subject, "predicate": triple.predicate, "object": triple.object})
-    });
+    let triple = item.triple.map(
+        |triple| json!({"subject": triple.subject, "predicate": triple.predicate, "object": triple.object}),
+    );
     json!({
         "id": item.id, "version": item.version, "key": item.key, "text": item.text, "kind": item.kind,
         "layer": item.layer, "tier": item.tier, "namespace": item.namespace, "confidence": item.confidence,
@@ -206,16 +211,18 @@ impl Transport for Grpc {
 
     async fn list(&self, key: &str, limit: u64) -> Outcome {
         let asked = ListRequest { limit: Some(limit), ..Default::default() };
-        outcome(self.client().list(with_key(key, asked)).await, |reply| {
-            json!({"items": reply.items.into_iter().map(item_json).collect::<Vec<_>>(), "next": reply.next})
-        })
+        outcome(
+            self.client().list(with_key(key, asked)).await,
+            |reply| json!({"items": reply.items.into_iter().map(item_json).collect::<Vec<_>>(), "next": reply.next}),
+        )
     }
 
     async fn versions(&self, key: &str, id: &str) -> Outcome {
         let asked = VersionsRequest { id: id.to_owned() };
-        outcome(self.client().versions(with_key(key, asked)).await, |reply| {
-            json!({"versions": reply.versions.into_iter().map(version_json).collect::<Vec<_>>()})
-        })
+        outcome(
+            self.client().versions(with_key(key, asked)).await,
+            |reply| json!({"versions": reply.versions.into_iter().map(version_json).collect::<Vec<_>>()}),
+        )
     }
 
     async fn search(&self, key: &str, query: &str, k: u64) -> Outcome {
@@ -237,11 +244,17 @@ impl Transport for Grpc {
     }
 
     async fn pin(&self, key: &str, id: &str) -> Outcome {
-        outcome(self.client().pin(with_key(key, PinRequest { id: id.to_owned(), reason: None })).await, changed_json)
+        outcome(
+            self.client().pin(with_key(key, PinRequest { id: id.to_owned(), reason: None })).await,
+            changed_json,
+        )
     }
 
     async fn unpin(&self, key: &str, id: &str) -> Outcome {
-        outcome(self.client().unpin(with_key(key, UnpinRequest { id: id.to_owned(), reason: None })).await, changed_json)
+        outcome(
+            self.client().unpin(with_key(key, UnpinRequest { id: id.to_owned(), reason: None })).await,
+            changed_json,
+        )
     }
 
     async fn whoami(&self, key: &str) -> Outcome {

@@ -15,7 +15,8 @@ impl Mcp {
     }
 
     pub(crate) async fn ask(&self, key: &str, method: &str, params: Value) -> Answer {
-        self.post(key, json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).to_string()).await
+        self.post(key, json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).to_string())
+            .await
     }
 
     async fn tool(&self, key: &str, name: &str, arguments: Value) -> Outcome {

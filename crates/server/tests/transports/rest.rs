@@ -15,9 +15,13 @@ impl Rest {
         if answer.status.is_success() {
             return Outcome::Done(answer.value());
         }
-        let refusal = answer.value();
+        let mut refusal = answer.value();
         let code = Code::ALL.iter().find(|code| refusal["code"] == code.as_str()).unwrap();
         assert_eq!(answer.status, status::http(*code), "{refusal}");
+        // What REST has in its query, the others have in their body.
+        for fault in refusal["errors"].as_array_mut().unwrap() {
+            fault["path"] = json!(fault["path"].as_str().unwrap().replacen("/query/", "/", 1));
+        }
         Outcome::Refused(refusal)
     }
 }

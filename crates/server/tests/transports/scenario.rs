@@ -48,7 +48,8 @@ async fn life_of_an_item(transport: &impl Transport, ana: &str, story: &mut Stor
     story.tell("replay", &replayed);
     story.tell("get", &transport.get(ana, &id, None).await);
 
-    let change = json!({"id": id, "text": "Port 9090 serves the API", "key": "API port", "expected_version": first});
+    let change =
+        json!({"id": id, "text": "Port 9090 serves the API", "key": "API port", "expected_version": first});
     let updated = transport.write(ana, change).await;
     story.tell("update", &updated);
     let second = updated.text("version");
@@ -91,11 +92,15 @@ async fn refusals(transport: &impl Transport, ana: &str, item: (&str, &[String; 
     story.tell("a wrong key", &wrong);
     story.tell("a wrong key writes", &transport.write("tab_wrong", statement()).await);
 
-    let invalid = transport.write(ana, json!({"text": "a", "confidence": 1.5, "layer": "deep", "tags": [" "]})).await;
+    let invalid =
+        transport.write(ana, json!({"text": "a", "confidence": 1.5, "layer": "deep", "tags": [" "]})).await;
     assert_eq!(invalid.code(), "SCHEMA_INVALID");
     story.tell("three faults", &invalid);
     story.tell("no text", &transport.write(ana, json!({"key": "a"})).await);
-    story.tell("unknown resource", &transport.write(ana, json!({"text": "a", "resources": ["nowhere"]})).await);
+    story.tell(
+        "unknown resource",
+        &transport.write(ana, json!({"text": "a", "resources": ["nowhere"]})).await,
+    );
     story.tell("update what is gone", &transport.write(ana, json!({"id": gone, "text": "a"})).await);
     story.tell("supersede nothing", &transport.write(ana, json!({"text": "a", "supersedes": NOTHING})).await);
 

@@ -58,12 +58,16 @@ impl Server {
             tabellion_server::serve_until(config, secrets, ready, told).await.unwrap();
         });
         let address = started.await.unwrap().address;
+        // The server's hook keeps texts out of its log; a failed test has to say why.
+        drop(std::panic::take_hook());
         Self { address, stop: Some(stop), stopped, _data: data }
     }
 
     pub(crate) async fn connect(&self) -> Connection {
         let stream = TcpStream::connect(self.address).await.unwrap();
-        let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let (sender, connection) =
+            http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
         tokio::spawn(connection);
         Connection { sender, address: self.address }
     }

@@ -13,10 +13,10 @@ use tabellion_server::grpc::proto::{GetRequest, WriteRequest};
 use tonic::Code;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
+use tonic_reflection::pb::v1::ServerReflectionRequest;
 use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
-use tonic_reflection::pb::v1::ServerReflectionRequest;
 
 /// SHARE-28: identity in a body or in arguments is refused; in gRPC there is no place for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -26,7 +26,9 @@ async fn nobody_says_who_they_are() {
     let (rest, mcp) = (Rest(server.connect().await), Mcp(server.connect().await));
     for name in ["user", "agent_id", "tenant", "owner"] {
         let body = json!({"text": "a", name: "ben"});
-        for outcome in [rest.write(&tenant.ana, body.clone()).await, mcp.write(&tenant.ana, body.clone()).await] {
+        for outcome in
+            [rest.write(&tenant.ana, body.clone()).await, mcp.write(&tenant.ana, body.clone()).await]
+        {
             assert_eq!(outcome.code(), "IDENTITY_IN_BODY", "{name}");
         }
     }
@@ -52,7 +54,9 @@ async fn an_import_answers_in_order() {
     let mut seen = 0;
     while let Some(reply) = replies.message().await.unwrap() {
         match (seen, reply.outcome.unwrap()) {
-            (50, Outcome::Refused(refused)) => assert_eq!(refusal_json(refused)["errors"][0]["path"], "/confidence"),
+            (50, Outcome::Refused(refused)) => {
+                assert_eq!(refusal_json(refused)["errors"][0]["path"], "/confidence")
+            }
             (51, Outcome::Refused(refused)) => assert_eq!(refused.code, "TOO_LARGE"),
             (place, Outcome::Written(written)) => {
                 let written = written_json(written);
@@ -140,7 +144,9 @@ async fn health_and_reflection_are_open_and_nothing_else_is() {
     let grpc = Grpc(server.connect().await);
     let (channel, origin) = grpc.channel();
     let mut health = HealthClient::with_origin(channel.clone(), origin.clone());
-    for (service, expected) in [("", Ok(1)), ("tabellion.v1.Tabellion", Ok(1)), ("nobody", Err(Code::NotFound))] {
+    for (service, expected) in
+        [("", Ok(1)), ("tabellion.v1.Tabellion", Ok(1)), ("nobody", Err(Code::NotFound))]
+    {
         let answer = health.check(HealthCheckRequest { service: service.to_owned() }).await;
         assert_eq!(answer.map(|reply| reply.into_inner().status).map_err(|status| status.code()), expected);
     }
@@ -149,8 +155,10 @@ async fn health_and_reflection_are_open_and_nothing_else_is() {
         host: String::new(),
         message_request: Some(MessageRequest::ListServices(String::new())),
     };
-    let mut replies = reflection.server_reflection_info(futures::stream::iter([asked])).await.unwrap().into_inner();
-    let Some(MessageResponse::ListServicesResponse(listed)) = replies.message().await.unwrap().unwrap().message_response
+    let mut replies =
+        reflection.server_reflection_info(futures::stream::iter([asked])).await.unwrap().into_inner();
+    let Some(MessageResponse::ListServicesResponse(listed)) =
+        replies.message().await.unwrap().unwrap().message_response
     else {
         panic!("no list")
     };
@@ -159,7 +167,10 @@ async fn health_and_reflection_are_open_and_nothing_else_is() {
         assert!(names.contains(&name), "{names:?}");
     }
     let refused = grpc.client().get(GetRequest::default()).await.unwrap_err();
-    assert_eq!((refused.code(), refusal(&refused)["code"].as_str()), (Code::Unauthenticated, Some("UNAUTHENTICATED")));
+    assert_eq!(
+        (refused.code(), refusal(&refused)["code"].as_str()),
+        (Code::Unauthenticated, Some("UNAUTHENTICATED"))
+    );
     drop((grpc, health, reflection, replies));
     server.stop().await;
 }

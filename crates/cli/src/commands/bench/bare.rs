@@ -27,7 +27,7 @@ pub(super) fn appends(folder: &Path, batch: usize, row_bytes: usize, time: Durat
                 rows += 1;
                 let token = tabellion_core::canonical::sha256(&rows.to_be_bytes());
                 body.iter_mut().zip(token.iter().cycle()).for_each(|(to, from)| *to = *from);
-                insert.execute(params![rows, body, token])?;
+                insert.execute(params![i64::try_from(rows)?, body, token])?;
             }
         }
         transaction.commit()?;

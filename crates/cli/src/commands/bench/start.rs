@@ -46,14 +46,14 @@ pub(super) fn run(args: &BenchStart, context: &Context) -> Result<ExitCode> {
         "items": args.items, "start_after_stop_s": clean_s, "start_after_kill_s": killed_s, "start_without_checkpoint_s": rebuilt_s,
         "resident_kib": resident, "resident_empty_kib": empty, "bytes_per_item": per_item,
     });
-    if context.output.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+    if context.output.is_json() {
+        context.output.raw_json(&serde_json::to_string_pretty(&report)?)?;
     } else {
-        println!("{} items", args.items);
-        println!("  start after a clean stop    {clean_s:.2} s");
-        println!("  start after a kill          {killed_s:.2} s");
-        println!("  start without a checkpoint  {rebuilt_s:.2} s");
-        println!("  memory                      {per_item:.0} bytes an item beyond an empty server ({resident} KiB in all)");
+        context.output.line(format!("{} items", args.items))?;
+        context.output.line(format!("  start after a clean stop    {clean_s:.2} s"))?;
+        context.output.line(format!("  start after a kill          {killed_s:.2} s"))?;
+        context.output.line(format!("  start without a checkpoint  {rebuilt_s:.2} s"))?;
+        context.output.line(format!("  memory                      {per_item:.0} bytes an item beyond an empty server ({resident} KiB in all)"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -42,30 +42,32 @@ pub(super) fn run(args: &BenchWrite, context: &Context) -> Result<ExitCode> {
     let mut rows = Vec::new();
     for &writers in &args.writers {
         let row = runtime.block_on(one(folder.path(), writers, row_bytes, time))?;
-        if !context.output.json {
-            print(&row);
+        if !context.output.is_json() {
+            print(&row, context)?;
         }
         rows.push(row);
     }
-    if context.output.json {
-        println!("{}", serde_json::to_string_pretty(&json!({"bytes_per_write": row_bytes, "rows": rows}))?);
+    if context.output.is_json() {
+        let report = json!({"bytes_per_write": row_bytes, "rows": rows});
+        context.output.raw_json(&serde_json::to_string_pretty(&report)?)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(row: &Value) {
+fn print(row: &Value, context: &Context) -> std::io::Result<()> {
     let number = |path: &str| row.pointer(path).and_then(Value::as_f64).unwrap_or(0.0);
-    println!("{} writers, durable writes/s", number("/writers"));
-    println!("  bare SQLite  {:>8.0}", number("/bare/per_second"));
+    context.output.line(format!("{} writers, durable writes/s", number("/writers")))?;
+    context.output.line(format!("  bare SQLite  {:>8.0}", number("/bare/per_second")))?;
     for way in ["engine", "rest"] {
-        println!(
+        context.output.line(format!(
             "  {way:<11}  {:>8.0}   {:.2}x bare   p50 {:.2} ms   p99 {:.2} ms",
             number(&format!("/{way}/per_second")),
             number(&format!("/{way}/ratio")),
             number(&format!("/{way}/p50_ms")),
             number(&format!("/{way}/p99_ms")),
-        );
+        ))?;
     }
+    Ok(())
 }
 
 async fn one(folder: &Path, writers: usize, row_bytes: usize, time: Duration) -> Result<Value> {

@@ -2,14 +2,14 @@
 
 use crate::client::{Ask, Client};
 use crate::failure::Failure;
-use crate::output::{Output, clean};
+use crate::output::{Output, Sheet, clean};
 use anyhow::bail;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_millis(2_500);
 /// Characters of a body that are shown.
-const SHOWN_CHARS_MAX: usize = 600;
+const SHOWN_CHARS_MAX: usize = 800;
 /// Rows of a listing that are shown.
 const SHOWN_ROWS_MAX: usize = 3;
 
@@ -70,10 +70,11 @@ impl<'a> Story<'a> {
         };
         let step = json!({"who": who.name, "method": method, "path": path, "body": body, "status": status, "answer": answer});
         self.tell(step, |output| {
-            let sent = body.map(brief).unwrap_or_default();
+            let sent = body.map(|body| format!(" {}", sent(body))).unwrap_or_default();
             let code = status.to_string();
             let code = if status < 400 { output.good(&code) } else { output.warn(&code) };
-            format!("  {}  {method} {path} {sent}\n  {code} {}", output.dim(&who.name), brief(&answer))
+            let who = output.dim(&format!("{}:", who.name));
+            format!("  {who} {method} {path}{sent}\n    {code} {}", answered(&answer))
         })?;
         if status != expected {
             bail!("{method} {path} should have been answered with {expected}, and was with {status}: {answer}");
@@ -81,10 +82,13 @@ impl<'a> Story<'a> {
         Ok(answer)
     }
 
-    /// What a command found.
-    pub(super) fn result(&mut self, command: &str, found: &Value) -> anyhow::Result<()> {
+    /// What a command found, as it shows it.
+    pub(super) fn result(&mut self, command: &str, found: &Value, sheets: &[Sheet]) -> anyhow::Result<()> {
         let step = json!({"command": command, "found": found});
-        self.tell(step, |output| format!("  {}\n  {}", output.dim(command), brief(found)))
+        self.tell(step, |output| {
+            let lines = sheets.iter().flat_map(|sheet| output.rendered(sheet).lines().map(str::to_owned).collect::<Vec<_>>());
+            std::iter::once(output.dim(command)).chain(lines).map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+        })
     }
 
     /// The end: as JSON, all of it.
@@ -109,34 +113,45 @@ impl<'a> Story<'a> {
     }
 }
 
-/// An answer without what only programs want: tokens, and the rest of long lists.
-fn brief(value: &Value) -> String {
-    let text = clean(&shortened(value).to_string());
+/// What of an answer is shown, in this order. The rest matters to programs.
+const SHOWN: [&str; 23] = [
+    "time", "action", "outcome", "status", "code", "gate", "message", "errors", "path", "expected", "actual", "id", "version",
+    "name", "text", "score", "operation", "results", "versions", "rows", "ok", "logs", "log",
+];
+
+/// The bodies of requests are shown whole, and begin with what they are about.
+fn sent(body: &Value) -> String {
+    cut(compact(body, &["text", "name", "query", "user"], true))
+}
+
+fn answered(answer: &Value) -> String {
+    cut(compact(answer, &[SHOWN.as_slice(), &["size", "faults"]].concat(), false))
+}
+
+fn cut(text: String) -> String {
     match text.char_indices().nth(SHOWN_CHARS_MAX) {
         Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
         None => text,
     }
 }
 
-fn shortened(value: &Value) -> Value {
+/// JSON on one line, the members in `order` first; others only if `all`. Secrets are left out.
+fn compact(value: &Value, order: &[&str], all: bool) -> String {
     match value {
         Value::Object(members) => {
-            let kept = members.iter().filter(|(name, value)| !is_noise(name, value));
-            Value::Object(kept.map(|(name, value)| (name.clone(), shortened(value))).collect())
+            let known = order.iter().filter_map(|name| members.get_key_value(*name));
+            let others = members.iter().filter(|(name, _)| all && !order.contains(&name.as_str()));
+            let shown = known.chain(others).filter(|(_, value)| !value.is_null());
+            let shown: Vec<_> = shown.map(|(name, value)| format!("\"{name}\":{}", compact(value, order, all))).collect();
+            format!("{{{}}}", shown.join(","))
         }
-        Value::Array(values) => values.iter().take(SHOWN_ROWS_MAX).map(shortened).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+        Value::Array(values) => {
+            let shown: Vec<_> = values.iter().take(SHOWN_ROWS_MAX).map(|value| compact(value, order, all)).collect();
+            let more = if values.len() > SHOWN_ROWS_MAX { ",…" } else { "" };
+            format!("[{}{more}]", shown.join(","))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => clean(&value.to_string()),
     }
-}
-
-fn is_noise(name: &str, value: &Value) -> bool {
-    let is_empty = match value {
-        Value::Null => true,
-        Value::Array(values) => values.is_empty() && name != "results" && name != "faults",
-        Value::Object(members) => members.is_empty(),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    };
-    is_empty || matches!(name, "token" | "request_id" | "next" | "key" if value.as_str().is_none_or(|text| name != "key" || text.starts_with("tab_")))
 }
 
 #[cfg(test)]
@@ -145,9 +160,14 @@ mod tests {
 
     #[test]
     fn answers_are_short_and_keep_no_secrets() {
-        let answer = json!({"id": "itm_a", "token": "long", "key": "tab_secret", "fields": {}, "results": [], "n": null});
-        assert_eq!(shortened(&answer), json!({"id": "itm_a", "results": []}));
-        assert_eq!(shortened(&json!({"key": "API port"})), json!({"key": "API port"}));
-        assert_eq!(shortened(&json!([1, 2, 3, 4])), json!([1, 2, 3]));
+        let answer = json!({"id": "itm_a", "token": "long", "key": "tab_secret", "fields": {}, "results": [], "status": "ok"});
+        assert_eq!(answered(&answer), r#"{"status":"ok","id":"itm_a","results":[]}"#);
+        assert_eq!(answered(&json!({"rows": [{"id": "1"}, {"id": "2"}, {"id": "3"}, {"id": "4"}]})), r#"{"rows":[{"id":"1"},{"id":"2"},{"id":"3"},…]}"#);
+    }
+
+    #[test]
+    fn requests_are_shown_whole() {
+        let body = json!({"confidence": 0.9, "key": "API port", "text": "Port 8080"});
+        assert_eq!(sent(&body), r#"{"text":"Port 8080","confidence":0.9,"key":"API port"}"#);
     }
 }

@@ -52,7 +52,14 @@ pub(crate) struct Ask<'a> {
 impl<'a> Ask<'a> {
     /// A request for a path, given as segments that may hold anything.
     pub(crate) fn new(method: &'static str, path: &str) -> Self {
-        Self { method, path: path.to_owned(), query: Vec::new(), body: None, headers: Vec::new(), long: false }
+        Self {
+            method,
+            path: path.to_owned(),
+            query: Vec::new(),
+            body: None,
+            headers: Vec::new(),
+            long: false,
+        }
     }
 
     /// The same request with a parameter, if there is a value.
@@ -141,9 +148,11 @@ impl Client {
         }
         let limit = if ask.long { LONG_CALL_MAX } else { CALL_MAX };
         let sent = match ask.body {
-            Some((content_type, body)) => request.header("content-type", content_type).body(body).map(|request| {
-                self.agent.run(self.agent.configure_request(request).timeout_global(Some(limit)).build())
-            }),
+            Some((content_type, body)) => {
+                request.header("content-type", content_type).body(body).map(|request| {
+                    self.agent.run(self.agent.configure_request(request).timeout_global(Some(limit)).build())
+                })
+            }
             None => request.body(()).map(|request| {
                 self.agent.run(self.agent.configure_request(request).timeout_global(Some(limit)).build())
             }),
@@ -202,7 +211,10 @@ mod tests {
         assert_eq!(segment("itm_abc"), "itm_abc");
         assert_eq!(segment("../v1/keys?a=b c"), "..%2Fv1%2Fkeys%3Fa%3Db%20c");
         let query = [("as_of", "2026-11-15T00:00:00+01:00".to_owned())];
-        assert_eq!(target("http://h", "/v1/items", &query), "http://h/v1/items?as_of=2026-11-15T00%3A00%3A00%2B01%3A00");
+        assert_eq!(
+            target("http://h", "/v1/items", &query),
+            "http://h/v1/items?as_of=2026-11-15T00%3A00%3A00%2B01%3A00"
+        );
         assert_eq!(target("http://h", "/v1/items", &[]), "http://h/v1/items");
     }
 
@@ -210,7 +222,11 @@ mod tests {
     fn addresses_are_taken_as_people_type_them() {
         assert_eq!(with_scheme("127.0.0.1:7600"), "http://127.0.0.1:7600");
         assert_eq!(with_scheme("https://memory.example/"), "https://memory.example");
-        assert!(is_loopback("http://127.0.0.1:7600") && is_loopback("http://[::1]:1") && is_loopback("http://localhost:1"));
+        assert!(
+            is_loopback("http://127.0.0.1:7600")
+                && is_loopback("http://[::1]:1")
+                && is_loopback("http://localhost:1")
+        );
         assert!(!is_loopback("https://memory.example"));
     }
 }

@@ -200,8 +200,13 @@ fn set(body: &mut Value, name: &str, value: Option<impl Into<Value>>) {
 
 /// The items of a reply as a table.
 fn item_sheet(items: &[Value], empty: &'static str) -> Sheet {
-    let mut sheet =
-        Sheet::new([("id", Kind::Word), ("layer", Kind::Word), ("text", Kind::Text), ("updated", Kind::Date)]).or(empty);
+    let mut sheet = Sheet::new([
+        ("id", Kind::Word),
+        ("layer", Kind::Word),
+        ("text", Kind::Text),
+        ("updated", Kind::Date),
+    ])
+    .or(empty);
     for item in items {
         sheet.row([field(item, "id"), field(item, "layer"), topic_and_text(item), field(item, "updated_at")]);
     }

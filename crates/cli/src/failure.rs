@@ -55,7 +55,9 @@ impl Failure {
     /// The code of a refusal.
     pub(crate) fn code(&self) -> &str {
         match self {
-            Self::Refused { refusal, .. } => refusal.get("code").and_then(Value::as_str).unwrap_or("UNEXPECTED"),
+            Self::Refused { refusal, .. } => {
+                refusal.get("code").and_then(Value::as_str).unwrap_or("UNEXPECTED")
+            }
             Self::Unreachable { .. } => "UNREACHABLE",
         }
     }
@@ -103,9 +105,14 @@ impl Failure {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Refused { status, text, refusal, .. } => match refusal.get("message").and_then(Value::as_str) {
+            Self::Refused { status, text, refusal, .. } => match refusal
+                .get("message")
+                .and_then(Value::as_str)
+            {
                 Some(message) => f.write_str(message),
-                None => write!(f, "the server answered {status}: {}", text.chars().take(200).collect::<String>()),
+                None => {
+                    write!(f, "the server answered {status}: {}", text.chars().take(200).collect::<String>())
+                }
             },
             Self::Unreachable { url, is_refused: true, .. } => write!(f, "nothing answers at {url}"),
             Self::Unreachable { url, cause, .. } => write!(f, "no answer from {url}: {cause}"),
@@ -137,11 +144,20 @@ pub(crate) fn fault_line(fault: &Value) -> String {
 /// What helps with each code; `{request_id}` is put in by the caller.
 const HINTS: [(&str, &str); 20] = [
     ("FORBIDDEN", "this needs another role; `tabellion whoami` shows yours"),
-    ("PAIR_REQUIRED", "this key names no user; make one that does: `tabellion key create --user NAME --agent NAME`"),
+    (
+        "PAIR_REQUIRED",
+        "this key names no user; make one that does: `tabellion key create --user NAME --agent NAME`",
+    ),
     ("SHARING_OFF", "leave --tier out, or say --tier private"),
-    ("NOT_FOUND", "`tabellion list` shows the items that this key can see; `tabellion history ID` also those retracted"),
+    (
+        "NOT_FOUND",
+        "`tabellion list` shows the items that this key can see; `tabellion history ID` also those retracted",
+    ),
     ("NAME_TAKEN", "choose another name; the `list` command shows those in use"),
-    ("VERSION_CONFLICT", "someone wrote in between: read it again with `tabellion get ID`, then repeat with its version"),
+    (
+        "VERSION_CONFLICT",
+        "someone wrote in between: read it again with `tabellion get ID`, then repeat with its version",
+    ),
     ("NOT_THE_HEAD", "`tabellion history ID` shows which version is active"),
     ("REQUEST_ID_REUSED", "new content needs a new --request-id"),
     ("TOKEN_INVALID", "a token opens only for the key it was given to; a time works for every key"),
@@ -151,7 +167,10 @@ const HINTS: [(&str, &str); 20] = [
     ("WORKING_FULL", "working items lapse by themselves; write to another --layer, or retract some"),
     ("OVERLOADED", "try again; nothing was written"),
     ("RATE_LIMITED", "try again a little slower; nothing was written"),
-    ("STORAGE_FAILED", "nothing was written; on the server, `tabellion doctor --data DIR` looks for the cause"),
+    (
+        "STORAGE_FAILED",
+        "nothing was written; on the server, `tabellion doctor --data DIR` looks for the cause",
+    ),
     ("DEADLINE_EXCEEDED", "nothing was written; give it a later --deadline"),
     ("MIN_TOKEN_TIMEOUT", "the server is behind; try again"),
     ("TIMEOUT", "try again; writing the same item twice is a replay, not a second item"),

@@ -103,7 +103,9 @@ mod tests {
             }
             found.extend(chunk);
         }
-        let expected = expected.iter().map(|(number, text)| Line { number: *number, text: text.map(|text| text.as_bytes().to_vec()) });
+        let expected = expected
+            .iter()
+            .map(|(number, text)| Line { number: *number, text: text.map(|text| text.as_bytes().to_vec()) });
         assert_eq!(found, expected.collect::<Vec<_>>());
         assert_eq!(lines.bytes_read(), input.len() as u64);
     }

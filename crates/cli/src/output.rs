@@ -57,7 +57,8 @@ impl Output {
             When::Never => false,
             When::Auto => is_terminal && !no_color,
         };
-        let look = Look { styled: styled(io::stdout().is_terminal()), width: comfy_table::Table::new().width() };
+        let look =
+            Look { styled: styled(io::stdout().is_terminal()), width: comfy_table::Table::new().width() };
         Self { json, look, styled_errors: styled(io::stderr().is_terminal()) }
     }
 

@@ -18,7 +18,8 @@ pub(crate) fn roots(given: Option<&Path>) -> anyhow::Result<Vec<Certificate<'sta
         Some(path) => path.to_owned(),
         None => system()?,
     };
-    let pem = std::fs::read(&path).with_context(|| format!("cannot read the certificates in {}", path.display()))?;
+    let pem = std::fs::read(&path)
+        .with_context(|| format!("cannot read the certificates in {}", path.display()))?;
     let roots: Vec<_> = parse_pem(&pem)
         .filter_map(|item| match item {
             Ok(PemItem::Certificate(certificate)) => Some(certificate),

@@ -40,9 +40,9 @@ fn nfc_value(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(nfc(text)),
         Value::Array(values) => Value::Array(values.into_iter().map(nfc_value).collect()),
-        Value::Object(fields) => {
-            Value::Object(fields.into_iter().map(|(name, value)| (nfc(name), nfc_value(value))).collect::<Map<_, _>>())
-        }
+        Value::Object(fields) => Value::Object(
+            fields.into_iter().map(|(name, value)| (nfc(name), nfc_value(value))).collect::<Map<_, _>>(),
+        ),
         Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
 }
@@ -123,7 +123,10 @@ mod tests {
         assert_eq!(hex(&token), "83d16f081da5f497345c9afa468298e63f71006a751c4317b2fbece97185e4a7");
         assert_ne!(token, idempotency_token(b"{\"text\":\"b\"}", &agent, Layer::Episodic));
         assert_ne!(token, idempotency_token(b"{\"text\":\"a\"}", &agent, Layer::Semantic));
-        assert_ne!(token, idempotency_token(b"{\"text\":\"a\"}", &AgentId::from_bytes([2; 16]), Layer::Episodic));
+        assert_ne!(
+            token,
+            idempotency_token(b"{\"text\":\"a\"}", &AgentId::from_bytes([2; 16]), Layer::Episodic)
+        );
     }
 
     proptest! {

@@ -76,21 +76,21 @@ macro_rules! id_type {
 }
 
 id_type! { /// One deployment's customer: a log, a key store and everything in them.
-    TenantId, "tnt" }
+TenantId, "tnt" }
 id_type! { /// A person.
-    UserId, "usr" }
+UserId, "usr" }
 id_type! { /// A program that acts for users.
-    AgentId, "agt" }
+AgentId, "agt" }
 id_type! { /// Something an agent may consult: a knowledge base, a service, a tool.
-    ResourceId, "res" }
+ResourceId, "res" }
 id_type! { /// An API key; says nothing about its secret.
-    KeyId, "key" }
+KeyId, "key" }
 id_type! { /// One remembered thing, the same id for life.
-    ItemId, "itm" }
+ItemId, "itm" }
 id_type! { /// One immutable content of an item.
-    VersionId, "ver" }
+VersionId, "ver" }
 id_type! { /// A provenance record.
-    ProvenanceId, "prv" }
+ProvenanceId, "prv" }
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,10 @@ pub use entry::{Actor, Entry, NotAnEntry, SealedRef};
 pub use event::{AuditRecord, Event, IssuedKey, Payload, Principal, WrittenVersion};
 pub use head::{Head, SignedHead, SigningKey, VerifyingKey};
 pub use lsn::Lsn;
-pub use tree::{Frontier, TILE_LEVELS, Tile, consistency_proof, inclusion_proof, leaf_hash, node_hash, root_of, verify_consistency, verify_inclusion};
+pub use tree::{
+    Frontier, TILE_LEVELS, Tile, consistency_proof, inclusion_proof, leaf_hash, node_hash, root_of,
+    verify_consistency, verify_inclusion,
+};
 
 /// Which of a tenant's two logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -174,7 +174,7 @@ mod tests {
             let other = match value {
                 Value::String(text) => Value::String(format!("{text}0")),
                 Value::Array(_) => serde_json::json!([1]),
-                _ => serde_json::json!(0.9),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => serde_json::json!(0.9),
             };
             let mut altered = fields.clone();
             altered.insert(name.clone(), other);

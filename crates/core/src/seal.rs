@@ -135,8 +135,12 @@ fn associated(tenant: TenantId, key: u64) -> Vec<u8> {
 
 fn encrypt(key: &Secret, nonce: &[u8], aad: &[u8], msg: &[u8]) -> Vec<u8> {
     let cipher = ChaCha20Poly1305::new(&Key::from(*key.as_bytes()));
-    #[expect(clippy::expect_used, reason = "INVARIANT (bodies are far below the 256 GiB that the cipher takes)")]
-    let boxed = cipher.encrypt(&nonce_of(nonce), Payload { msg, aad }).expect("bodies are below the cipher's limit");
+    #[expect(
+        clippy::expect_used,
+        reason = "INVARIANT (bodies are far below the 256 GiB that the cipher takes)"
+    )]
+    let boxed =
+        cipher.encrypt(&nonce_of(nonce), Payload { msg, aad }).expect("bodies are below the cipher's limit");
     boxed
 }
 

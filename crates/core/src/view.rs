@@ -33,7 +33,8 @@ impl Opened {
     #[must_use]
     pub fn of(payload: &Payload) -> Self {
         match payload {
-            Payload::Version { content, .. } => match serde_json::from_slice::<crate::item::Content>(content) {
+            Payload::Version { content, .. } => match serde_json::from_slice::<crate::item::Content>(content)
+            {
                 Ok(content) => Self::Version(terms(&content.indexed_text())),
                 Err(_) => Self::Nothing,
             },

@@ -1,15 +1,15 @@
 //! Golden vectors: the bytes of an entry, a head and a sealed part, as any other program must make them.
 //!
 //! A change here is a change of the format: old logs would no longer verify.
-#![allow(clippy::unwrap_used, reason = "a failure is a panic")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a panic")]
 
 use tabellion_core::access::Role;
 use tabellion_core::canonical::hex;
 use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, TenantId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
-    Actor, AuditRecord, Entry, Event, Frontier, Head, IssuedKey, LogName, Lsn, Payload, Principal, SealedRef, SigningKey,
-    WrittenVersion, leaf_hash,
+    Actor, AuditRecord, Entry, Event, Frontier, Head, IssuedKey, LogName, Lsn, Payload, Principal, SealedRef,
+    SigningKey, WrittenVersion, leaf_hash,
 };
 use tabellion_core::seal::{DataKey, Sealed, Secret, commitment};
 use tabellion_core::time::Timestamp;
@@ -41,7 +41,13 @@ fn entries() -> Vec<(&'static str, Entry)> {
         request: None,
         expires_at: Some(Timestamp::from_micros(1_794_700_800_000_001)),
     };
-    let issued = IssuedKey { key: KeyId::from_bytes([11; 16]), fingerprint: [12; 32], user: Some(UserId::from_bytes([1; 16])), agent: None, expires_at: None };
+    let issued = IssuedKey {
+        key: KeyId::from_bytes([11; 16]),
+        fingerprint: [12; 32],
+        user: Some(UserId::from_bytes([1; 16])),
+        agent: None,
+        expires_at: None,
+    };
     let audited = AuditRecord {
         action: "write".into(),
         outcome: "committed".into(),
@@ -55,10 +61,37 @@ fn entries() -> Vec<(&'static str, Entry)> {
     let item = ItemId::from_bytes([3; 16]);
     let version = VersionId::from_bytes([4; 16]);
     vec![
-        ("tenant_created", entry(1, Actor::SERVER, Event::TenantCreated { tenant, public_key: [13; 32], operator: true }, sealed)),
-        ("user_created", entry(2, Actor::SERVER, Event::UserCreated { user: UserId::from_bytes([1; 16]), role: Role::Admin }, sealed)),
-        ("agent_created", entry(3, Actor::SERVER, Event::AgentCreated { agent: AgentId::from_bytes([2; 16]), trust_declared: true }, sealed)),
-        ("resource_created", entry(4, actor(), Event::ResourceCreated { resource: ResourceId::from_bytes([6; 16]) }, sealed)),
+        (
+            "tenant_created",
+            entry(
+                1,
+                Actor::SERVER,
+                Event::TenantCreated { tenant, public_key: [13; 32], operator: true },
+                sealed,
+            ),
+        ),
+        (
+            "user_created",
+            entry(
+                2,
+                Actor::SERVER,
+                Event::UserCreated { user: UserId::from_bytes([1; 16]), role: Role::Admin },
+                sealed,
+            ),
+        ),
+        (
+            "agent_created",
+            entry(
+                3,
+                Actor::SERVER,
+                Event::AgentCreated { agent: AgentId::from_bytes([2; 16]), trust_declared: true },
+                sealed,
+            ),
+        ),
+        (
+            "resource_created",
+            entry(4, actor(), Event::ResourceCreated { resource: ResourceId::from_bytes([6; 16]) }, sealed),
+        ),
         ("key_issued", entry(5, actor(), Event::KeyIssued(issued), None)),
         ("key_revoked", entry(6, actor(), Event::KeyRevoked { key: KeyId::from_bytes([11; 16]) }, None)),
         ("version_written", entry(300, actor(), Event::VersionWritten(written), sealed)),
@@ -84,12 +117,17 @@ fn lines() -> Vec<String> {
     lines.push(format!("root {}", hex(&tree.root())));
     let tenant = TenantId::from_bytes([9; 16]);
     let key = SigningKey::from_seed(&Secret::from_bytes([14; 32]));
-    let head = Head { size: tree.size(), time: Timestamp::from_micros(1_794_700_800_000_000), root: tree.root() };
+    let head =
+        Head { size: tree.size(), time: Timestamp::from_micros(1_794_700_800_000_000), root: tree.root() };
     lines.push(format!("public_key {}", hex(&key.verifying_key().to_bytes())));
     for log in LogName::ALL {
         lines.push(format!("signature {} {}", log.as_str(), hex(&key.sign(tenant, log, head).signature)));
     }
-    let payload = Payload::Principal(Principal { name: "ana".into(), kind: None, description: Some("a person".into()) });
+    let payload = Payload::Principal(Principal {
+        name: "ana".into(),
+        kind: None,
+        description: Some("a person".into()),
+    });
     let data_key = DataKey { id: 7, secret: Secret::from_bytes([15; 32]) };
     let sealed = Sealed::close(tenant, &data_key, &[16; 28], &payload.encode());
     lines.push(format!("payload {}", hex(&payload.encode())));

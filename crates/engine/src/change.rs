@@ -36,7 +36,13 @@ impl Change {
     }
 }
 
-pub(crate) async fn change(tenant: &Tenant, call: &Call, id: &str, change: Change, reason: Option<String>) -> Result<Changed, Refusal> {
+pub(crate) async fn change(
+    tenant: &Tenant,
+    call: &Call,
+    id: &str,
+    change: Change,
+    reason: Option<String>,
+) -> Result<Changed, Refusal> {
     let action = change.action();
     for _ in 0..ATTEMPTS_MAX {
         let planned = match plan(tenant, call, id, &change, reason.as_deref()) {
@@ -47,7 +53,12 @@ pub(crate) async fn change(tenant: &Tenant, call: &Call, id: &str, change: Chang
         let (status, item, version) = (planned.status, planned.item, planned.version);
         match tenant.sequencer.propose(planned.proposal(tenant, call, action)).await {
             Ok(committed) => {
-                return Ok(Changed { status, id: item, version, token: tenant.token(&call.caller, committed.lsn) });
+                return Ok(Changed {
+                    status,
+                    id: item,
+                    version,
+                    token: tenant.token(&call.caller, committed.lsn),
+                });
             }
             Err(Objection::Refused(refusal)) => return Err(refusal),
             Err(Objection::Stale | Objection::Replayed(_)) => {}
@@ -74,7 +85,8 @@ struct Plan {
 impl Plan {
     fn proposal(self, tenant: &Tenant, call: &Call, action: &str) -> Proposal {
         let (item, head) = (self.item, self.head);
-        let trail = tenant.row(call, action, self.status.as_str(), vec![item.to_string(), self.version.to_string()]);
+        let trail =
+            tenant.row(call, action, self.status.as_str(), vec![item.to_string(), self.version.to_string()]);
         let check = move |views: &Views, now: Timestamp| {
             let at = Moment { lsn: views.lsn(), time: now };
             let current = views.items.find_item(item).and_then(|item| views.items.head_at(item, at));
@@ -84,7 +96,13 @@ impl Plan {
     }
 }
 
-fn plan(tenant: &Tenant, call: &Call, id: &str, change: &Change, reason: Option<&str>) -> Result<Planned, Refusal> {
+fn plan(
+    tenant: &Tenant,
+    call: &Call,
+    id: &str,
+    change: &Change,
+    reason: Option<&str>,
+) -> Result<Planned, Refusal> {
     let item = item_id(id)?;
     let reason = checked(reason)?;
     if matches!(change, Change::Retract)
@@ -92,7 +110,12 @@ fn plan(tenant: &Tenant, call: &Call, id: &str, change: &Change, reason: Option<
     {
         let lsn = tenant.shared.views.read().lsn();
         let token = tenant.token(&call.caller, lsn);
-        return Ok(Planned::Working(Changed { status: ChangeStatus::Retracted, id: item, version: gone.version, token }));
+        return Ok(Planned::Working(Changed {
+            status: ChangeStatus::Retracted,
+            id: item,
+            version: gone.version,
+            token,
+        }));
     }
     let (head, predecessor) = {
         let views = tenant.shared.views.read();
@@ -114,7 +137,9 @@ fn plan(tenant: &Tenant, call: &Call, id: &str, change: &Change, reason: Option<
     let (status, version, drafts) = match change {
         Change::Retract => (ChangeStatus::Retracted, head.id, vec![retract()?]),
         Change::Pin => (ChangeStatus::Pinned, head.id, vec![draft(Event::ItemPinned { item }, reason)?]),
-        Change::Unpin => (ChangeStatus::Unpinned, head.id, vec![draft(Event::ItemUnpinned { item }, reason)?]),
+        Change::Unpin => {
+            (ChangeStatus::Unpinned, head.id, vec![draft(Event::ItemUnpinned { item }, reason)?])
+        }
         Change::Rollback(_) => match &predecessor {
             None => (ChangeStatus::RolledBackNoPredecessor, head.id, vec![retract()?]),
             Some(before) => {
@@ -129,7 +154,11 @@ fn plan(tenant: &Tenant, call: &Call, id: &str, change: &Change, reason: Option<
 fn checked(reason: Option<&str>) -> Result<Option<&str>, Refusal> {
     match reason {
         Some(text) if text.chars().count() > REASON_CHARS_MAX => {
-            let fault = Fault::new("/reason", Code::ConstraintViolation, format!("at most {REASON_CHARS_MAX} characters"));
+            let fault = Fault::new(
+                "/reason",
+                Code::ConstraintViolation,
+                format!("at most {REASON_CHARS_MAX} characters"),
+            );
             Err(Refusal::new(Code::SchemaInvalid, "the reason is too long").with(vec![fault]))
         }
         other => Ok(other.filter(|text| !text.is_empty())),
@@ -146,16 +175,21 @@ fn rolled_back_head<'a>(
 ) -> Result<&'a Version, Refusal> {
     let found = views.items.visible_item(item, predicate).ok_or_else(Refusal::not_found)?;
     let wanted: VersionId = version.parse().map_err(|_| Refusal::not_found())?;
-    let named = views.items.versions_of(found).find(|version| version.id == wanted).ok_or_else(Refusal::not_found)?;
+    let named =
+        views.items.versions_of(found).find(|version| version.id == wanted).ok_or_else(Refusal::not_found)?;
     match views.items.head_at(found, at) {
         Some(head) if head.id == named.id => Ok(head),
-        _ => Err(Refusal::new(Code::NotTheHead, "only the active head can be rolled back; read the item again")),
+        _ => Err(Refusal::new(
+            Code::NotTheHead,
+            "only the active head can be rolled back; read the item again",
+        )),
     }
 }
 
 /// What the head replaced, if that is history and can come back.
 fn predecessor(views: &Views, head: &Version, at: Moment) -> Option<Before> {
-    let version = views.items.parents_of(head).find(|parent| parent.status_at(at) == Some(Status::Superseded))?;
+    let version =
+        views.items.parents_of(head).find(|parent| parent.status_at(at) == Some(Status::Superseded))?;
     let class = views.items.class_of(version)?;
     Some(Before {
         parents: views.items.parents_of(version).map(|parent| parent.id).collect(),
@@ -176,7 +210,13 @@ struct Before {
 }
 
 /// A new version with an old one's content, evidence and standing; rolling it back leads to what was before the old one.
-fn restore(tenant: &Tenant, call: &Call, item: ItemId, before: &Before, head: &Version) -> Result<(VersionId, Draft), Refusal> {
+fn restore(
+    tenant: &Tenant,
+    call: &Call,
+    item: ItemId,
+    before: &Before,
+    head: &Version,
+) -> Result<(VersionId, Draft), Refusal> {
     let now = tenant.now();
     let version = VersionId::from_bytes(tenant.entropy.bytes());
     let (content, mut record) = content(tenant, before.version.lsn)?;
@@ -205,7 +245,9 @@ fn restore(tenant: &Tenant, call: &Call, item: ItemId, before: &Before, head: &V
         request: None,
         expires_at: before.version.expires_at,
     };
-    let canonical = content.canonical().map_err(|_| Refusal::new(Code::Internal, "the old content has no canonical form"))?;
+    let canonical = content
+        .canonical()
+        .map_err(|_| Refusal::new(Code::Internal, "the old content has no canonical form"))?;
     let (provenance, signature) = write::sign(tenant, record)?;
     let payload = Payload::Version { content: canonical.into(), provenance: provenance.into(), signature };
     let draft = tenant.draft(call.caller.actor(), Event::VersionWritten(written), Some(&payload))?;

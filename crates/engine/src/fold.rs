@@ -60,7 +60,8 @@ pub(crate) fn load(
     progress: Progress<'_>,
 ) -> Result<Folded, OpenError> {
     let size = store.size(LogName::Memory).map_err(failed)?;
-    let mut views = checkpoint.and_then(Checkpoint::read).filter(|views| views.lsn().get() <= size).unwrap_or_default();
+    let mut views =
+        checkpoint.and_then(Checkpoint::read).filter(|views| views.lsn().get() <= size).unwrap_or_default();
     let checkpointed = views.lsn();
     loop {
         let page = store.records(LogName::Memory, views.lsn().plus(1), PAGE).map_err(failed)?;
@@ -70,7 +71,10 @@ pub(crate) fn load(
         for record in &page {
             let (entry, opened) = read(record, keys, tenant)?;
             if entry.lsn != views.lsn().plus(1) {
-                return Err(OpenError(format!("entry {} is missing from the log; run `tabellion verify`", views.lsn().plus(1))));
+                return Err(OpenError(format!(
+                    "entry {} is missing from the log; run `tabellion verify`",
+                    views.lsn().plus(1)
+                )));
             }
             views.apply(&entry, &opened);
         }
@@ -89,15 +93,27 @@ fn read(record: &Record, keys: &KeyStore, tenant: TenantId) -> Result<(Entry, Op
 }
 
 /// Opens what is sealed beside an entry; nothing if there is nothing, or it was destroyed.
-pub(crate) fn unseal(record: &Record, entry: &Entry, keys: &KeyStore, tenant: TenantId) -> Result<Option<Payload>, OpenError> {
+pub(crate) fn unseal(
+    record: &Record,
+    entry: &Entry,
+    keys: &KeyStore,
+    tenant: TenantId,
+) -> Result<Option<Payload>, OpenError> {
     let (Some(sealed), Some(bytes)) = (entry.sealed, &record.sealed) else { return Ok(None) };
-    let Some(key) = keys.data_key(sealed.key).map_err(|error| OpenError(error.to_string()))? else { return Ok(None) };
+    let Some(key) = keys.data_key(sealed.key).map_err(|error| OpenError(error.to_string()))? else {
+        return Ok(None);
+    };
     let plain = Sealed::open(tenant, &key, bytes).map_err(failed)?;
     Payload::decode(&plain).map(Some).map_err(failed)
 }
 
 /// The payload beside the entry at a position.
-pub(crate) fn payload(store: &dyn Store, keys: &KeyStore, tenant: TenantId, lsn: Lsn) -> Result<Option<Payload>, OpenError> {
+pub(crate) fn payload(
+    store: &dyn Store,
+    keys: &KeyStore,
+    tenant: TenantId,
+    lsn: Lsn,
+) -> Result<Option<Payload>, OpenError> {
     let Some(record) = store.record(LogName::Memory, lsn).map_err(failed)? else { return Ok(None) };
     let entry = Entry::decode(&record.body).map_err(failed)?;
     unseal(&record, &entry, keys, tenant)

@@ -1,9 +1,9 @@
 //! Principals and keys: who exists, and what proves it.
 
+use crate::Call;
 use crate::reply::{AgentReply, KeyReply, NewKey, ResourceReply, RevokedKey, UserReply, WhoAmI};
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
-use crate::Call;
 use tabellion_core::access::Role;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -36,11 +36,22 @@ pub(crate) fn fingerprint(pepper: &Secret, secret: &str) -> Hash {
 }
 
 /// The drafts of a tenant's first entries.
-pub(crate) fn genesis(tenant: &Tenant, name: &str, operator: bool, admin_fingerprint: Hash) -> Result<Vec<crate::sequencer::Draft>, Refusal> {
-    let words = |name: &str| Payload::Principal(Principal { name: name.to_owned(), kind: None, description: None });
+pub(crate) fn genesis(
+    tenant: &Tenant,
+    name: &str,
+    operator: bool,
+    admin_fingerprint: Hash,
+) -> Result<Vec<crate::sequencer::Draft>, Refusal> {
+    let words =
+        |name: &str| Payload::Principal(Principal { name: name.to_owned(), kind: None, description: None });
     let user = UserId::from_bytes(tenant.entropy.bytes());
-    let created = Event::TenantCreated { tenant: tenant.shared.tenant, public_key: tenant.public_key.to_bytes(), operator };
-    let agent = Event::AgentCreated { agent: AgentId::from_bytes(tenant.entropy.bytes()), trust_declared: true };
+    let created = Event::TenantCreated {
+        tenant: tenant.shared.tenant,
+        public_key: tenant.public_key.to_bytes(),
+        operator,
+    };
+    let agent =
+        Event::AgentCreated { agent: AgentId::from_bytes(tenant.entropy.bytes()), trust_declared: true };
     Ok(vec![
         tenant.draft(Actor::SERVER, created, Some(&words(name)))?,
         tenant.draft(Actor::SERVER, Event::UserCreated { user, role: Role::Admin }, Some(&words(ADMIN)))?,
@@ -55,23 +66,39 @@ pub(crate) fn admin_key(tenant: &Tenant, user: UserId, fingerprint: Hash) -> Eve
     Event::KeyIssued(IssuedKey { key, fingerprint, user: Some(user), agent: None, expires_at: None })
 }
 
-pub(crate) async fn create_user(tenant: &Tenant, call: &Call, name: &str, role: Option<&str>) -> Result<UserReply, Refusal> {
+pub(crate) async fn create_user(
+    tenant: &Tenant,
+    call: &Call,
+    name: &str,
+    role: Option<&str>,
+) -> Result<UserReply, Refusal> {
     let plan = || {
         call.caller.must_administer()?;
         let role = match role {
             None => Role::Member,
-            Some(word) => Role::from_word(word).ok_or_else(|| invalid("/role", format!("one of {}", Role::words())))?,
+            Some(word) => {
+                Role::from_word(word).ok_or_else(|| invalid("/role", format!("one of {}", Role::words())))?
+            }
         };
         let user = UserId::from_bytes(tenant.entropy.bytes());
         let words = Principal { name: checked(name)?, kind: None, description: None };
         Ok((Event::UserCreated { user, role }, words, user.to_string()))
     };
-    let id = create(tenant, call, "create_user", "user", plan(), |views, name| views.identity.find_user(name).is_some()).await?;
+    let id = create(tenant, call, "create_user", "user", plan(), |views, name| {
+        views.identity.find_user(name).is_some()
+    })
+    .await?;
     let views = tenant.shared.views.read();
     views.identity.find_user(&id).map(user_reply).ok_or_else(Refusal::not_found)
 }
 
-pub(crate) async fn create_agent(tenant: &Tenant, call: &Call, name: &str, specialisation: Option<String>, trust_declared: bool) -> Result<AgentReply, Refusal> {
+pub(crate) async fn create_agent(
+    tenant: &Tenant,
+    call: &Call,
+    name: &str,
+    specialisation: Option<String>,
+    trust_declared: bool,
+) -> Result<AgentReply, Refusal> {
     let plan = || {
         call.caller.must_administer()?;
         let agent = AgentId::from_bytes(tenant.entropy.bytes());
@@ -79,12 +106,21 @@ pub(crate) async fn create_agent(tenant: &Tenant, call: &Call, name: &str, speci
         let words = Principal { name: checked(name)?, kind, description: None };
         Ok((Event::AgentCreated { agent, trust_declared }, words, agent.to_string()))
     };
-    let id = create(tenant, call, "create_agent", "agent", plan(), |views, name| views.identity.find_agent(name).is_some()).await?;
+    let id = create(tenant, call, "create_agent", "agent", plan(), |views, name| {
+        views.identity.find_agent(name).is_some()
+    })
+    .await?;
     let views = tenant.shared.views.read();
     views.identity.find_agent(&id).map(agent_reply).ok_or_else(Refusal::not_found)
 }
 
-pub(crate) async fn create_resource(tenant: &Tenant, call: &Call, name: &str, kind: Option<String>, description: Option<String>) -> Result<ResourceReply, Refusal> {
+pub(crate) async fn create_resource(
+    tenant: &Tenant,
+    call: &Call,
+    name: &str,
+    kind: Option<String>,
+    description: Option<String>,
+) -> Result<ResourceReply, Refusal> {
     let plan = || {
         call.caller.must_administer()?;
         let resource = ResourceId::from_bytes(tenant.entropy.bytes());
@@ -117,7 +153,9 @@ async fn create(
     let check = move |views: &Views, _: Timestamp| {
         if taken(views, &name) {
             let fault = Fault::new("/name", Code::NameTaken, format!("a name that no {kind} has"));
-            return Err(Refusal::new(Code::NameTaken, format!("another {kind} has this name")).with(vec![fault]).into());
+            return Err(Refusal::new(Code::NameTaken, format!("another {kind} has this name"))
+                .with(vec![fault])
+                .into());
         }
         Ok(())
     };
@@ -130,7 +168,9 @@ async fn commit(tenant: &Tenant, proposal: Proposal) -> Result<Lsn, Refusal> {
     match tenant.sequencer.propose(proposal).await {
         Ok(committed) => Ok(committed.lsn),
         Err(Objection::Refused(refusal)) => Err(refusal),
-        Err(Objection::Replayed(_) | Objection::Stale) => Err(Refusal::new(Code::VersionConflict, "changed meanwhile; try again")),
+        Err(Objection::Replayed(_) | Objection::Stale) => {
+            Err(Refusal::new(Code::VersionConflict, "changed meanwhile; try again"))
+        }
     }
 }
 
@@ -149,7 +189,13 @@ pub(crate) async fn create_key(
         Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
     };
     let secret = new_secret(tenant);
-    let issued = IssuedKey { key: KeyId::from_bytes(tenant.entropy.bytes()), fingerprint: fingerprint(pepper, &secret), user, agent, expires_at };
+    let issued = IssuedKey {
+        key: KeyId::from_bytes(tenant.entropy.bytes()),
+        fingerprint: fingerprint(pepper, &secret),
+        user,
+        agent,
+        expires_at,
+    };
     let id = issued.key;
     let touches = vec![Touch::Key(issued.fingerprint)];
     let draft = tenant.draft(call.caller.actor(), Event::KeyIssued(issued), None)?;
@@ -162,12 +208,22 @@ pub(crate) async fn create_key(
 
 type KeyPlan = (Option<UserId>, Option<AgentId>, Option<Timestamp>);
 
-fn plan_key(tenant: &Tenant, call: &Call, user: Option<&str>, agent: Option<&str>, expires_at: Option<&str>) -> Result<KeyPlan, Refusal> {
+fn plan_key(
+    tenant: &Tenant,
+    call: &Call,
+    user: Option<&str>,
+    agent: Option<&str>,
+    expires_at: Option<&str>,
+) -> Result<KeyPlan, Refusal> {
     call.caller.must_administer()?;
     let views = tenant.shared.views.read();
     let unknown = |path: &str, what: &str| invalid(path, format!("the name or id of {what} of this tenant"));
-    let user = user.map(|name| views.identity.find_user(name).map(|user| user.id).ok_or_else(|| unknown("/user", "a user")));
-    let agent = agent.map(|name| views.identity.find_agent(name).map(|agent| agent.id).ok_or_else(|| unknown("/agent", "an agent")));
+    let user = user.map(|name| {
+        views.identity.find_user(name).map(|user| user.id).ok_or_else(|| unknown("/user", "a user"))
+    });
+    let agent = agent.map(|name| {
+        views.identity.find_agent(name).map(|agent| agent.id).ok_or_else(|| unknown("/agent", "an agent"))
+    });
     let (user, agent) = (user.transpose()?, agent.transpose()?);
     if user.is_none() && agent.is_none() {
         return Err(invalid("/user", "a user, an agent or both".to_owned()));
@@ -190,12 +246,16 @@ pub(crate) async fn revoke_key(tenant: &Tenant, call: &Call, id: &str) -> Result
     };
     let issued = match plan() {
         Ok(issued) => issued,
-        Err(refusal) => return Err(tenant.refused(call, action, vec![crate::read::short(id)], refusal).await),
+        Err(refusal) => {
+            return Err(tenant.refused(call, action, vec![crate::read::short(id)], refusal).await);
+        }
     };
     let draft = tenant.draft(call.caller.actor(), Event::KeyRevoked { key: issued.key }, None)?;
     let trail = tenant.row(call, action, "ok", vec![issued.key.to_string()]);
     let touches = vec![Touch::Key(issued.fingerprint)];
-    let lsn = commit(tenant, Proposal { drafts: vec![draft], touches, check: Box::new(|_, _| Ok(())), trail }).await?;
+    let lsn =
+        commit(tenant, Proposal { drafts: vec![draft], touches, check: Box::new(|_, _| Ok(())), trail })
+            .await?;
     Ok(RevokedKey { id: issued.key, token: tenant.token(&call.caller, lsn) })
 }
 
@@ -204,7 +264,12 @@ fn no_key() -> Refusal {
 }
 
 /// One list that admins may read.
-pub(crate) async fn listing<T>(tenant: &Tenant, call: &Call, action: &str, rows: impl FnOnce(&Views) -> Vec<T>) -> Result<Vec<T>, Refusal> {
+pub(crate) async fn listing<T>(
+    tenant: &Tenant,
+    call: &Call,
+    action: &str,
+    rows: impl FnOnce(&Views) -> Vec<T>,
+) -> Result<Vec<T>, Refusal> {
     let result = call.caller.must_administer().map(|()| rows(&tenant.shared.views.read()));
     tenant.read_done(call, action, Vec::new(), result).await
 }
@@ -214,8 +279,14 @@ pub(crate) async fn whoami(tenant: &Tenant, call: &Call) -> Result<WhoAmI, Refus
     let result = {
         let views = tenant.shared.views.read();
         let user = views.identity.user(caller.user()).map(|user| user.name.clone()).unwrap_or_default();
-        let agent = views.identity.agent(caller.agent()).map(|agent| agent.words.name.clone()).unwrap_or_default();
-        Ok(WhoAmI { tenant: caller.tenant(), user: (caller.user(), user), agent: (caller.agent(), agent), role: caller.role() })
+        let agent =
+            views.identity.agent(caller.agent()).map(|agent| agent.words.name.clone()).unwrap_or_default();
+        Ok(WhoAmI {
+            tenant: caller.tenant(),
+            user: (caller.user(), user),
+            agent: (caller.agent(), agent),
+            role: caller.role(),
+        })
     };
     tenant.read_done(call, "whoami", Vec::new(), result).await
 }
@@ -257,14 +328,20 @@ pub(crate) fn key_reply(key: &Key) -> KeyReply {
 
 fn invalid(path: &str, expected: String) -> Refusal {
     let message = format!("`{}` breaks a rule: expected {expected}", path.trim_start_matches('/'));
-    Refusal::new(Code::SchemaInvalid, message).with(vec![Fault::new(path, Code::ConstraintViolation, expected)])
+    Refusal::new(Code::SchemaInvalid, message).with(vec![Fault::new(
+        path,
+        Code::ConstraintViolation,
+        expected,
+    )])
 }
 
 /// A name that can stand wherever an id can: short, without spaces, and not the form of an id.
 pub(crate) fn checked(name: &str) -> Result<String, Refusal> {
     let first = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
     let rest = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._@-".contains(&byte));
-    let is_id = ["usr_", "agt_", "res_", "key_", "tnt_"].iter().any(|prefix| name.starts_with(prefix) && name.len() == 30);
+    let is_id = ["usr_", "agt_", "res_", "key_", "tnt_"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix) && name.len() == 30);
     if first && rest && !is_id && name.len() <= NAME_MAX {
         return Ok(name.to_owned());
     }

@@ -23,9 +23,9 @@ mod write;
 use change::Change;
 use parking_lot::RwLock;
 use reply::{
-    AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, HeadReply, InclusionReply, ItemReply, KeyReply, ListQuery,
-    NewKey, NewTenant, Page, ResourceReply, RevokedKey, SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply,
-    WhoAmI, Written,
+    AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, HeadReply, InclusionReply, ItemReply,
+    KeyReply, ListQuery, NewKey, NewTenant, Page, ResourceReply, RevokedKey, SearchQuery, SearchReply,
+    UserReply, VerifyReport, VersionReply, WhoAmI, Written,
 };
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -79,7 +79,14 @@ pub struct EngineLimits {
 
 impl Default for EngineLimits {
     fn default() -> Self {
-        Self { queue_max: 4096, batch_max: 256, k_max: 100, page_max: 500, working_max: 10_000, min_token_wait_ms: 2_000 }
+        Self {
+            queue_max: 4096,
+            batch_max: 256,
+            k_max: 100,
+            page_max: 500,
+            working_max: 10_000,
+            min_token_wait_ms: 2_000,
+        }
     }
 }
 
@@ -139,7 +146,10 @@ impl Engine {
     pub fn open(options: Options) -> Result<(Engine, Option<FirstStart>), OpenError> {
         let dir = options.data.as_deref().map(DataDir::at);
         let (master, lock) = match &dir {
-            None => (options.master_key.clone().unwrap_or_else(|| Secret::from_bytes(options.entropy.bytes())), None),
+            None => (
+                options.master_key.clone().unwrap_or_else(|| Secret::from_bytes(options.entropy.bytes())),
+                None,
+            ),
             Some(dir) => {
                 let failed = |error: std::io::Error| OpenError(format!("{}: {error}", dir.path().display()));
                 dir.create().map_err(failed)?;
@@ -206,12 +216,18 @@ impl Engine {
     }
 
     /// Makes a tenant with its first entries, and tells the admin's key.
-    fn found_tenant(&self, name: &str, operator: bool, given: Option<String>) -> Result<(TenantId, String), OpenError> {
+    fn found_tenant(
+        &self,
+        name: &str,
+        operator: bool,
+        given: Option<String>,
+    ) -> Result<(TenantId, String), OpenError> {
         let id = TenantId::from_bytes(self.inner.options.entropy.bytes());
         let tenant = self.open_tenant(id)?;
         let admin_key = given.unwrap_or_else(|| identity::new_secret(&tenant));
         let fingerprint = identity::fingerprint(&self.inner.pepper, &admin_key);
-        let drafts = identity::genesis(&tenant, name, operator, fingerprint).map_err(|refusal| OpenError(refusal.message))?;
+        let drafts = identity::genesis(&tenant, name, operator, fingerprint)
+            .map_err(|refusal| OpenError(refusal.message))?;
         tenant.found(drafts, "create_tenant")?;
         self.inner.tenants.write().insert(id, tenant);
         Ok((id, admin_key))
@@ -230,7 +246,9 @@ impl Engine {
         };
         let admin = admin.ok_or_else(|| OpenError("the first tenant has no admin".into()))?;
         let event = identity::admin_key(tenant, admin, fingerprint);
-        let draft = tenant.draft(tabellion_core::log::Actor::SERVER, event, None).map_err(|refusal| OpenError(refusal.message))?;
+        let draft = tenant
+            .draft(tabellion_core::log::Actor::SERVER, event, None)
+            .map_err(|refusal| OpenError(refusal.message))?;
         tenant.found(vec![draft], "create_key")
     }
 
@@ -245,7 +263,8 @@ impl Engine {
     /// Whether writes are being taken.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.inner.open.load(Ordering::Acquire) && self.inner.tenants.read().values().all(|tenant| tenant.sequencer.is_well())
+        self.inner.open.load(Ordering::Acquire)
+            && self.inner.tenants.read().values().all(|tenant| tenant.sequencer.is_well())
     }
 
     /// The caller of this API key.
@@ -259,7 +278,9 @@ impl Engine {
         for tenant in self.inner.tenants.read().values() {
             match authenticate(&tenant.shared.views.read().identity, &fingerprint, now) {
                 Ok(caller) => return Ok(caller),
-                Err(refusal) if answer.is_none() || refusal.code != Code::Unauthenticated => answer = Some(refusal),
+                Err(refusal) if answer.is_none() || refusal.code != Code::Unauthenticated => {
+                    answer = Some(refusal)
+                }
                 Err(_) => {}
             }
         }
@@ -306,7 +327,12 @@ impl Engine {
     ///
     /// # Errors
     /// When it is missing or hidden.
-    pub async fn provenance(&self, call: &Call, id: &str, version: Option<&str>) -> Result<Provenance, Refusal> {
+    pub async fn provenance(
+        &self,
+        call: &Call,
+        id: &str,
+        version: Option<&str>,
+    ) -> Result<Provenance, Refusal> {
         read::provenance(&*self.tenant(call)?, call, id, version).await
     }
 
@@ -322,7 +348,13 @@ impl Engine {
     ///
     /// # Errors
     /// When it is missing or hidden, or the version named is not the head.
-    pub async fn rollback(&self, call: &Call, id: &str, version: Option<&str>, reason: Option<String>) -> Result<Changed, Refusal> {
+    pub async fn rollback(
+        &self,
+        call: &Call,
+        id: &str,
+        version: Option<&str>,
+        reason: Option<String>,
+    ) -> Result<Changed, Refusal> {
         let change = Change::Rollback(version.map(ToOwned::to_owned));
         change::change(&*self.tenant(call)?, call, id, change, reason).await
     }
@@ -362,7 +394,12 @@ impl Engine {
                 return Err(Refusal::new(Code::Forbidden, "only an admin of the first tenant makes tenants"));
             }
             let name = identity::checked(name)?;
-            let taken = self.inner.tenants.read().values().any(|tenant| tenant.shared.views.read().identity.tenant_name() == name);
+            let taken = self
+                .inner
+                .tenants
+                .read()
+                .values()
+                .any(|tenant| tenant.shared.views.read().identity.tenant_name() == name);
             if taken { Err(Refusal::new(Code::NameTaken, "another tenant has this name")) } else { Ok(name) }
         };
         let name = match plan() {
@@ -390,7 +427,12 @@ impl Engine {
     ///
     /// # Errors
     /// For everyone else, and for a name that is taken or breaks the rule.
-    pub async fn create_user(&self, call: &Call, name: &str, role: Option<&str>) -> Result<UserReply, Refusal> {
+    pub async fn create_user(
+        &self,
+        call: &Call,
+        name: &str,
+        role: Option<&str>,
+    ) -> Result<UserReply, Refusal> {
         identity::create_user(&*self.tenant(call)?, call, name, role).await
     }
 
@@ -398,7 +440,13 @@ impl Engine {
     ///
     /// # Errors
     /// As for users.
-    pub async fn create_agent(&self, call: &Call, name: &str, specialisation: Option<String>, trust_declared: bool) -> Result<AgentReply, Refusal> {
+    pub async fn create_agent(
+        &self,
+        call: &Call,
+        name: &str,
+        specialisation: Option<String>,
+        trust_declared: bool,
+    ) -> Result<AgentReply, Refusal> {
         identity::create_agent(&*self.tenant(call)?, call, name, specialisation, trust_declared).await
     }
 
@@ -406,7 +454,13 @@ impl Engine {
     ///
     /// # Errors
     /// As for users.
-    pub async fn create_resource(&self, call: &Call, name: &str, kind: Option<String>, description: Option<String>) -> Result<ResourceReply, Refusal> {
+    pub async fn create_resource(
+        &self,
+        call: &Call,
+        name: &str,
+        kind: Option<String>,
+        description: Option<String>,
+    ) -> Result<ResourceReply, Refusal> {
         identity::create_resource(&*self.tenant(call)?, call, name, kind, description).await
     }
 
@@ -414,7 +468,13 @@ impl Engine {
     ///
     /// # Errors
     /// For everyone else, and for names that are not known.
-    pub async fn create_key(&self, call: &Call, user: Option<&str>, agent: Option<&str>, expires_at: Option<&str>) -> Result<NewKey, Refusal> {
+    pub async fn create_key(
+        &self,
+        call: &Call,
+        user: Option<&str>,
+        agent: Option<&str>,
+        expires_at: Option<&str>,
+    ) -> Result<NewKey, Refusal> {
         identity::create_key(&*self.tenant(call)?, call, &self.inner.pepper, user, agent, expires_at).await
     }
 
@@ -431,7 +491,9 @@ impl Engine {
     /// # Errors
     /// For everyone else.
     pub async fn users(&self, call: &Call) -> Result<Vec<UserReply>, Refusal> {
-        let rows = |views: &tabellion_core::view::Views| views.identity.users().iter().map(identity::user_reply).collect();
+        let rows = |views: &tabellion_core::view::Views| {
+            views.identity.users().iter().map(identity::user_reply).collect()
+        };
         identity::listing(&*self.tenant(call)?, call, "users", rows).await
     }
 
@@ -440,7 +502,9 @@ impl Engine {
     /// # Errors
     /// For everyone else.
     pub async fn agents(&self, call: &Call) -> Result<Vec<AgentReply>, Refusal> {
-        let rows = |views: &tabellion_core::view::Views| views.identity.agents().iter().map(identity::agent_reply).collect();
+        let rows = |views: &tabellion_core::view::Views| {
+            views.identity.agents().iter().map(identity::agent_reply).collect()
+        };
         identity::listing(&*self.tenant(call)?, call, "agents", rows).await
     }
 
@@ -449,7 +513,9 @@ impl Engine {
     /// # Errors
     /// For everyone else.
     pub async fn resources(&self, call: &Call) -> Result<Vec<ResourceReply>, Refusal> {
-        let rows = |views: &tabellion_core::view::Views| views.identity.resources().iter().map(identity::resource_reply).collect();
+        let rows = |views: &tabellion_core::view::Views| {
+            views.identity.resources().iter().map(identity::resource_reply).collect()
+        };
         identity::listing(&*self.tenant(call)?, call, "resources", rows).await
     }
 
@@ -458,7 +524,9 @@ impl Engine {
     /// # Errors
     /// For everyone else.
     pub async fn keys(&self, call: &Call) -> Result<Vec<KeyReply>, Refusal> {
-        let rows = |views: &tabellion_core::view::Views| views.identity.keys().iter().map(identity::key_reply).collect();
+        let rows = |views: &tabellion_core::view::Views| {
+            views.identity.keys().iter().map(identity::key_reply).collect()
+        };
         identity::listing(&*self.tenant(call)?, call, "keys", rows).await
     }
 
@@ -491,7 +559,13 @@ impl Engine {
         let report = tokio::task::spawn_blocking(move || {
             let shared = &checked.shared;
             let witness = None;
-            let against = verify::Against { tenant: shared.tenant, store: &*shared.store, keys: Some(&*shared.keys), witness, pinned: None };
+            let against = verify::Against {
+                tenant: shared.tenant,
+                store: &*shared.store,
+                keys: Some(&*shared.keys),
+                witness,
+                pinned: None,
+            };
             verify::verify(&against, &mut |_, _| {})
         })
         .await;
@@ -513,7 +587,13 @@ impl Engine {
     ///
     /// # Errors
     /// For everyone else, and for a position that is not there.
-    pub async fn inclusion(&self, call: &Call, log: LogName, lsn: u64, size: Option<u64>) -> Result<InclusionReply, Refusal> {
+    pub async fn inclusion(
+        &self,
+        call: &Call,
+        log: LogName,
+        lsn: u64,
+        size: Option<u64>,
+    ) -> Result<InclusionReply, Refusal> {
         proof::inclusion(&*self.tenant(call)?, call, log, lsn, size).await
     }
 
@@ -521,7 +601,13 @@ impl Engine {
     ///
     /// # Errors
     /// For everyone else, and for sizes that are not there.
-    pub async fn consistency(&self, call: &Call, log: LogName, from: u64, to: Option<u64>) -> Result<ConsistencyReply, Refusal> {
+    pub async fn consistency(
+        &self,
+        call: &Call,
+        log: LogName,
+        from: u64,
+        to: Option<u64>,
+    ) -> Result<ConsistencyReply, Refusal> {
         proof::consistency(&*self.tenant(call)?, call, log, from, to).await
     }
 }

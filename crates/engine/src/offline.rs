@@ -47,9 +47,12 @@ pub(crate) fn master_key(dir: &DataDir, given: Option<Secret>) -> Result<Secret,
         return Ok(master);
     }
     let path = dir.master_key();
-    let digits = std::fs::read_to_string(&path)
-        .map_err(|error| OpenError(format!("{}: {error}; give the master key in TABELLION_MASTER_KEY", path.display())))?;
-    unhex32(digits.trim()).map(Secret::from_bytes).ok_or_else(|| OpenError(format!("{}: not 64 hex digits", path.display())))
+    let digits = std::fs::read_to_string(&path).map_err(|error| {
+        OpenError(format!("{}: {error}; give the master key in TABELLION_MASTER_KEY", path.display()))
+    })?;
+    unhex32(digits.trim())
+        .map(Secret::from_bytes)
+        .ok_or_else(|| OpenError(format!("{}: not 64 hex digits", path.display())))
 }
 
 /// The tenants of a data directory.
@@ -59,7 +62,10 @@ pub(crate) fn master_key(dir: &DataDir, given: Option<Secret>) -> Result<Secret,
 pub fn tenants(data: &Path) -> Result<Vec<TenantId>, OpenError> {
     let tenants = DataDir::at(data).tenants().map_err(text)?;
     if tenants.is_empty() {
-        return Err(OpenError(format!("{} holds no tenant; is it a data directory of Tabellion?", data.display())));
+        return Err(OpenError(format!(
+            "{} holds no tenant; is it a data directory of Tabellion?",
+            data.display()
+        )));
     }
     Ok(tenants)
 }
@@ -68,7 +74,12 @@ pub fn tenants(data: &Path) -> Result<Vec<TenantId>, OpenError> {
 ///
 /// # Errors
 /// When the directory cannot be read at all; what is wrong with a log is in the report.
-pub fn verify(data: &Path, master: Option<Secret>, options: VerifyOptions, progress: Progress<'_>) -> Result<Vec<VerifyReport>, OpenError> {
+pub fn verify(
+    data: &Path,
+    master: Option<Secret>,
+    options: VerifyOptions,
+    progress: Progress<'_>,
+) -> Result<Vec<VerifyReport>, OpenError> {
     let dir = DataDir::at(data);
     let tenants = tenants(data)?;
     let master = master_key(&dir, master)?;
@@ -78,7 +89,8 @@ pub fn verify(data: &Path, master: Option<Secret>, options: VerifyOptions, progr
         let witness = std::fs::read_to_string(dir.witness(tenant)).ok();
         let store = SqliteStore::open_read_only(&dir.log(tenant)).map_err(text)?;
         let keys = KeyStore::open_read_only(&dir.key_store(tenant), tenant, &master);
-        let against = Against { tenant, store: &store, keys: keys.as_ref().ok(), witness, pinned: options.public_key };
+        let against =
+            Against { tenant, store: &store, keys: keys.as_ref().ok(), witness, pinned: options.public_key };
         let mut report = verify::verify(&against, progress);
         let mut note = |what: String| {
             if let Some(log) = report.logs.first_mut() {
@@ -106,7 +118,9 @@ fn views_differ(dir: &DataDir, store: &SqliteStore, keys: &KeyStore, tenant: Ten
     let folded = fold::load(store, keys, tenant, None, &mut |_, _| {});
     match (stored, folded) {
         (Ok(stored), Ok(folded)) if stored.views.fingerprint() == folded.views.fingerprint() => None,
-        (Ok(_), Ok(_)) => Some("the stored views are not what the log folds to; run `tabellion rebuild`".into()),
+        (Ok(_), Ok(_)) => {
+            Some("the stored views are not what the log folds to; run `tabellion rebuild`".into())
+        }
         (Err(error), _) | (_, Err(error)) => Some(error.to_string()),
     }
 }
@@ -115,7 +129,11 @@ fn views_differ(dir: &DataDir, store: &SqliteStore, keys: &KeyStore, tenant: Ten
 ///
 /// # Errors
 /// When a server holds it, or an entry cannot be read.
-pub fn rebuild(data: &Path, master: Option<Secret>, progress: Progress<'_>) -> Result<Vec<(TenantId, u64)>, OpenError> {
+pub fn rebuild(
+    data: &Path,
+    master: Option<Secret>,
+    progress: Progress<'_>,
+) -> Result<Vec<(TenantId, u64)>, OpenError> {
     let dir = DataDir::at(data);
     let tenants = tenants(data)?;
     let _held = dir.lock().map_err(text)?;
@@ -138,7 +156,12 @@ pub fn rebuild(data: &Path, master: Option<Secret>, progress: Progress<'_>) -> R
 ///
 /// # Errors
 /// When something cannot be read or written.
-pub fn export(data: &Path, master: Option<Secret>, out: &Path, progress: Progress<'_>) -> Result<ExportReport, OpenError> {
+pub fn export(
+    data: &Path,
+    master: Option<Secret>,
+    out: &Path,
+    progress: Progress<'_>,
+) -> Result<ExportReport, OpenError> {
     let dir = DataDir::at(data);
     let tenants = tenants(data)?;
     let in_file = master.is_none();
@@ -156,7 +179,12 @@ pub fn export(data: &Path, master: Option<Secret>, out: &Path, progress: Progres
 ///
 /// # Errors
 /// When the directory holds data already, or the snapshot is damaged or of other keys.
-pub fn restore(from: &Path, data: &Path, master: Option<Secret>, progress: Progress<'_>) -> Result<RestoreReport, OpenError> {
+pub fn restore(
+    from: &Path,
+    data: &Path,
+    master: Option<Secret>,
+    progress: Progress<'_>,
+) -> Result<RestoreReport, OpenError> {
     snapshot::restore(from, &DataDir::at(data), master, progress)
 }
 

@@ -66,7 +66,11 @@ pub struct SystemEntropy;
 
 impl Entropy for SystemEntropy {
     fn fill(&self, bytes: &mut [u8]) {
-        #[expect(clippy::disallowed_methods, clippy::expect_used, reason = "without randomness nothing may be sealed: stop")]
+        #[expect(
+            clippy::disallowed_methods,
+            clippy::expect_used,
+            reason = "without randomness nothing may be sealed: stop"
+        )]
         getrandom::fill(bytes).expect("the operating system gives random bytes");
     }
 }
@@ -91,7 +95,8 @@ impl Entropy for SeededEntropy {
         for chunk in bytes.chunks_mut(32) {
             let mut counter = self.counter.lock();
             *counter += 1;
-            let block = tabellion_core::canonical::framed_sha256(&[&self.seed.to_be_bytes(), &counter.to_be_bytes()]);
+            let block =
+                tabellion_core::canonical::framed_sha256(&[&self.seed.to_be_bytes(), &counter.to_be_bytes()]);
             chunk.iter_mut().zip(block).for_each(|(to, from)| *to = from);
         }
     }

@@ -1,8 +1,8 @@
 //! Proofs: that an entry is in the log, and that one log is the beginning of another.
 
+use crate::Call;
 use crate::reply::{ConsistencyReply, HeadReply, InclusionReply};
 use crate::tenant::{Tenant, storage};
-use crate::Call;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::log::{LogName, Lsn, consistency_proof, inclusion_proof, root_of};
@@ -18,7 +18,13 @@ pub(crate) async fn head(tenant: &Tenant, call: &Call, log: LogName) -> Result<H
     tenant.read_done(call, "head", Vec::new(), read()).await
 }
 
-pub(crate) async fn inclusion(tenant: &Tenant, call: &Call, log: LogName, lsn: u64, size: Option<u64>) -> Result<InclusionReply, Refusal> {
+pub(crate) async fn inclusion(
+    tenant: &Tenant,
+    call: &Call,
+    log: LogName,
+    lsn: u64,
+    size: Option<u64>,
+) -> Result<InclusionReply, Refusal> {
     let read = || {
         call.caller.must_audit()?;
         let size = size_within(tenant, log, size, "/query/size")?;
@@ -26,7 +32,8 @@ pub(crate) async fn inclusion(tenant: &Tenant, call: &Call, log: LogName, lsn: u
             return Err(out_of_range("/query/lsn", 1, size));
         }
         let index = lsn - 1;
-        let leaves = tenant.shared.store.leaves(log, Lsn::new(lsn), Lsn::new(lsn)).map_err(|error| storage(&error))?;
+        let leaves =
+            tenant.shared.store.leaves(log, Lsn::new(lsn), Lsn::new(lsn)).map_err(|error| storage(&error))?;
         let leaf = leaves.first().copied().ok_or_else(|| Refusal::new(Code::NotFound, "no such entry"))?;
         let path = inclusion_proof(index, size, &mut reader(tenant, log)).map_err(|error| storage(&error))?;
         Ok(InclusionReply { log, lsn, size, leaf, path, root: root(tenant, log, size)? })
@@ -34,7 +41,13 @@ pub(crate) async fn inclusion(tenant: &Tenant, call: &Call, log: LogName, lsn: u
     tenant.read_done(call, "inclusion", Vec::new(), read()).await
 }
 
-pub(crate) async fn consistency(tenant: &Tenant, call: &Call, log: LogName, from: u64, to: Option<u64>) -> Result<ConsistencyReply, Refusal> {
+pub(crate) async fn consistency(
+    tenant: &Tenant,
+    call: &Call,
+    log: LogName,
+    from: u64,
+    to: Option<u64>,
+) -> Result<ConsistencyReply, Refusal> {
     let read = || {
         call.caller.must_audit()?;
         let to = size_within(tenant, log, to, "/query/to")?;
@@ -42,7 +55,14 @@ pub(crate) async fn consistency(tenant: &Tenant, call: &Call, log: LogName, from
             return Err(out_of_range("/query/from", 1, to));
         }
         let path = consistency_proof(from, to, &mut reader(tenant, log)).map_err(|error| storage(&error))?;
-        Ok(ConsistencyReply { log, from, to, path, from_root: root(tenant, log, from)?, to_root: root(tenant, log, to)? })
+        Ok(ConsistencyReply {
+            log,
+            from,
+            to,
+            path,
+            from_root: root(tenant, log, from)?,
+            to_root: root(tenant, log, to)?,
+        })
     };
     tenant.read_done(call, "consistency", Vec::new(), read()).await
 }

@@ -1,8 +1,8 @@
 //! Get, list, versions and provenance: reads by id, under the caller's predicate, at any moment.
 
+use crate::Call;
 use crate::reply::{ItemReply, ListQuery, Page, TrustBand, VersionReply};
 use crate::tenant::Tenant;
-use crate::Call;
 use tabellion_core::access::{Caller, Disclosed, Predicate, disclose, visible_to};
 use tabellion_core::canonical::hex;
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -15,14 +15,21 @@ use tabellion_core::view::{Item, Moment, Version, Views};
 
 const PAGE_DEFAULT: u64 = 50;
 
-pub(crate) async fn get(tenant: &Tenant, call: &Call, id: &str, as_of: Option<&str>) -> Result<ItemReply, Refusal> {
+pub(crate) async fn get(
+    tenant: &Tenant,
+    call: &Call,
+    id: &str,
+    as_of: Option<&str>,
+) -> Result<ItemReply, Refusal> {
     let result = get_item(tenant, &call.caller, id, as_of);
     tenant.read_done(call, "get", vec![short(id)], result).await
 }
 
 pub(crate) async fn list(tenant: &Tenant, call: &Call, query: ListQuery) -> Result<Page<ItemReply>, Refusal> {
     let result = list_items(tenant, &call.caller, &query);
-    let ids = result.as_ref().map_or_else(|_| Vec::new(), |page| page.rows.iter().map(|item| item.id.to_string()).collect());
+    let ids = result
+        .as_ref()
+        .map_or_else(|_| Vec::new(), |page| page.rows.iter().map(|item| item.id.to_string()).collect());
     tenant.read_done(call, "list", ids, result).await
 }
 
@@ -31,7 +38,12 @@ pub(crate) async fn versions(tenant: &Tenant, call: &Call, id: &str) -> Result<V
     tenant.read_done(call, "versions", vec![short(id)], result).await
 }
 
-pub(crate) async fn provenance(tenant: &Tenant, call: &Call, id: &str, version: Option<&str>) -> Result<Provenance, Refusal> {
+pub(crate) async fn provenance(
+    tenant: &Tenant,
+    call: &Call,
+    id: &str,
+    version: Option<&str>,
+) -> Result<Provenance, Refusal> {
     let result = read_provenance(tenant, &call.caller, id, version);
     tenant.read_done(call, "provenance", vec![short(id)], result).await
 }
@@ -47,13 +59,22 @@ pub(crate) fn item_id(id: &str) -> Result<ItemId, Refusal> {
 }
 
 /// The moment that `as_of` names: a time, or a token that this caller was given.
-pub(crate) fn moment(tenant: &Tenant, caller: &Caller, views: &Views, as_of: Option<&str>) -> Result<Moment, Refusal> {
+pub(crate) fn moment(
+    tenant: &Tenant,
+    caller: &Caller,
+    views: &Views,
+    as_of: Option<&str>,
+) -> Result<Moment, Refusal> {
     let Some(as_of) = as_of else { return Ok(tenant.moment(views)) };
     if let Ok(time) = as_of.parse::<Timestamp>() {
         return Ok(Moment { lsn: views.items.lsn_at(time), time });
     }
     let lsn = tenant.position(caller, as_of, "as_of").map_err(|refusal| {
-        let fault = Fault::new("/as_of", Code::TokenInvalid, "an RFC 3339 time, or a token that this server gave to this caller");
+        let fault = Fault::new(
+            "/as_of",
+            Code::TokenInvalid,
+            "an RFC 3339 time, or a token that this server gave to this caller",
+        );
         refusal.with(vec![fault])
     })?;
     Ok(Moment { lsn, time: views.items.time_of(lsn).unwrap_or_default() })
@@ -89,7 +110,9 @@ fn list_items(tenant: &Tenant, caller: &Caller, query: &ListQuery) -> Result<Pag
         let at = tenant.moment(&views);
         let mut sketches = Vec::new();
         let mut next = None;
-        for (place, item) in views.items.visible_items(&predicate, usize::try_from(skip).unwrap_or(usize::MAX)) {
+        for (place, item) in
+            views.items.visible_items(&predicate, usize::try_from(skip).unwrap_or(usize::MAX))
+        {
             let Some(head) = views.items.head_at(item, at) else { continue };
             let wanted = predicate.admits(head.owner, head.tier)
                 && layer.is_none_or(|layer| layer == head.layer)
@@ -136,10 +159,20 @@ fn list_versions(tenant: &Tenant, caller: &Caller, id: &str) -> Result<Vec<Versi
         },
         token: tenant.token(caller, version.lsn),
     };
-    Ok(views.items.versions_of(item).filter(|version| predicate.admits(version.owner, version.tier)).map(reply).collect())
+    Ok(views
+        .items
+        .versions_of(item)
+        .filter(|version| predicate.admits(version.owner, version.tier))
+        .map(reply)
+        .collect())
 }
 
-fn read_provenance(tenant: &Tenant, caller: &Caller, id: &str, version: Option<&str>) -> Result<Provenance, Refusal> {
+fn read_provenance(
+    tenant: &Tenant,
+    caller: &Caller,
+    id: &str,
+    version: Option<&str>,
+) -> Result<Provenance, Refusal> {
     let lsn = {
         let predicate = visible_to(caller);
         let views = tenant.shared.views.read();
@@ -160,8 +193,11 @@ fn read_provenance(tenant: &Tenant, caller: &Caller, id: &str, version: Option<&
 /// What a version says and where it comes from.
 pub(crate) fn content(tenant: &Tenant, lsn: Lsn) -> Result<(Content, Provenance), Refusal> {
     let gone = || Refusal::new(Code::Gone, "the content was destroyed");
-    let Some(Payload::Version { content, provenance, signature }) = tenant.payload(lsn)? else { return Err(gone()) };
-    let unreadable = |_| Refusal::new(Code::StorageFailed, "the content could not be read; run `tabellion verify`");
+    let Some(Payload::Version { content, provenance, signature }) = tenant.payload(lsn)? else {
+        return Err(gone());
+    };
+    let unreadable =
+        |_| Refusal::new(Code::StorageFailed, "the content could not be read; run `tabellion verify`");
     let content = serde_json::from_slice(&content).map_err(unreadable)?;
     let mut record: Provenance = serde_json::from_slice(&provenance).map_err(unreadable)?;
     record.provenance_signature = hex(&signature);
@@ -176,11 +212,23 @@ pub(crate) struct Sketch {
 }
 
 impl Sketch {
-    pub(crate) fn of(views: &Views, item: &Item, version: &Version, at: Moment, predicate: &Predicate) -> Option<Disclosed<Self>> {
+    pub(crate) fn of(
+        views: &Views,
+        item: &Item,
+        version: &Version,
+        at: Moment,
+        predicate: &Predicate,
+    ) -> Option<Disclosed<Self>> {
         let class = views.items.class_of(version);
         let created_at = views.items.versions_of(item).next().map_or(version.time, |first| first.time);
-        let content =
-            Content { kind: String::new(), key: None, text: String::new(), triple: None, fields: serde_json::Map::new(), tags: Vec::new() };
+        let content = Content {
+            kind: String::new(),
+            key: None,
+            text: String::new(),
+            triple: None,
+            fields: serde_json::Map::new(),
+            tags: Vec::new(),
+        };
         let reply = ItemReply {
             id: item.id,
             version: version.id,
@@ -207,7 +255,11 @@ impl Sketch {
 }
 
 /// Reads the content of what may be disclosed, and seals the token.
-pub(crate) fn fill(sketch: Disclosed<Sketch>, tenant: &Tenant, caller: &Caller) -> Result<ItemReply, Refusal> {
+pub(crate) fn fill(
+    sketch: Disclosed<Sketch>,
+    tenant: &Tenant,
+    caller: &Caller,
+) -> Result<ItemReply, Refusal> {
     let sketch = sketch.into_inner();
     let (content, provenance) = content(tenant, sketch.lsn)?;
     let token = tenant.token(caller, sketch.at);

@@ -1,9 +1,9 @@
 //! What operations answer: plain data, ready for any transport.
 
-use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, TenantId, UserId, VersionId};
-use tabellion_core::item::{Content, Layer, Operation, Status, Tier};
 use tabellion_core::access::Role;
 use tabellion_core::canonical::Hash;
+use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, TenantId, UserId, VersionId};
+use tabellion_core::item::{Content, Layer, Operation, Status, Tier};
 use tabellion_core::log::{LogName, SignedHead};
 use tabellion_core::provenance::Evidence;
 use tabellion_core::time::Timestamp;

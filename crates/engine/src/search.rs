@@ -1,9 +1,9 @@
 //! Search: candidates under the predicate, ranked, disclosed.
 
+use crate::Call;
 use crate::read::{Sketch, fill, layer_word, moment, within};
 use crate::reply::{Found, SearchQuery, SearchReply};
 use crate::tenant::Tenant;
-use crate::Call;
 use tabellion_core::access::{Caller, visible_to};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::rank::relevance;
@@ -15,7 +15,10 @@ const QUERY_BYTES_MAX: usize = 8_192;
 
 pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> Result<SearchReply, Refusal> {
     let result = run(tenant, &call.caller, &query).await;
-    let ids = result.as_ref().map_or_else(|_| Vec::new(), |reply| reply.results.iter().map(|one| one.item.id.to_string()).collect());
+    let ids = result.as_ref().map_or_else(
+        |_| Vec::new(),
+        |reply| reply.results.iter().map(|one| one.item.id.to_string()).collect(),
+    );
     let outcome = result.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
     let mut row = tenant.row(call, "search", outcome, ids);
     row.record.query = Some(tenant.fingerprint(&[b"query", query.query.as_bytes()]));
@@ -36,8 +39,10 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
     let (sketches, at) = {
         let views = tenant.shared.views.read();
         let at = moment(tenant, caller, &views, query.as_of.as_deref())?;
-        let scope = Scope { predicate: &predicate, at, layers: &layers, namespace: query.namespace.as_deref() };
-        let hits = views.lexical.search(&views.items, &words, &scope, usize::try_from(k).unwrap_or(usize::MAX));
+        let scope =
+            Scope { predicate: &predicate, at, layers: &layers, namespace: query.namespace.as_deref() };
+        let hits =
+            views.lexical.search(&views.items, &words, &scope, usize::try_from(k).unwrap_or(usize::MAX));
         let sketch = |hit: &tabellion_core::view::Hit| {
             let version = views.items.version(hit.row)?;
             Some((Sketch::of(&views, views.items.item_of(version)?, version, at, &predicate)?, hit.score))
@@ -54,17 +59,26 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
 
 fn check_query(query: &SearchQuery) -> Result<(), Refusal> {
     if query.query.trim().is_empty() || query.query.len() > QUERY_BYTES_MAX {
-        let fault = Fault::new("/query", Code::ConstraintViolation, format!("1 to {QUERY_BYTES_MAX} bytes, not blank"));
+        let fault = Fault::new(
+            "/query",
+            Code::ConstraintViolation,
+            format!("1 to {QUERY_BYTES_MAX} bytes, not blank"),
+        );
         return Err(Refusal::new(Code::SchemaInvalid, "nothing to search for").with(vec![fault]));
     }
     match query.mode.as_deref() {
         None | Some("hybrid" | "lexical") => Ok(()),
         Some("dense" | "graph") => {
             let fault = Fault::new("/mode", Code::ModeUnavailable, "hybrid or lexical");
-            Err(Refusal::new(Code::ModeUnavailable, "this server has no such view; search with mode `hybrid` or `lexical`").with(vec![fault]))
+            Err(Refusal::new(
+                Code::ModeUnavailable,
+                "this server has no such view; search with mode `hybrid` or `lexical`",
+            )
+            .with(vec![fault]))
         }
         Some(_) => {
-            let fault = Fault::new("/mode", Code::ConstraintViolation, "one of hybrid, dense, lexical, graph");
+            let fault =
+                Fault::new("/mode", Code::ConstraintViolation, "one of hybrid, dense, lexical, graph");
             Err(Refusal::new(Code::SchemaInvalid, "unknown mode").with(vec![fault]))
         }
     }

@@ -18,7 +18,10 @@ use std::time::{Duration, Instant};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::id::{ItemId, TenantId, VersionId};
-use tabellion_core::log::{Actor, AuditRecord, Entry, Event, Frontier, Head, LogName, Lsn, SealedRef, SignedHead, SigningKey, Tile, leaf_hash};
+use tabellion_core::log::{
+    Actor, AuditRecord, Entry, Event, Frontier, Head, LogName, Lsn, SealedRef, SignedHead, SigningKey, Tile,
+    leaf_hash,
+};
 use tabellion_core::seal::{Sealed, commitment};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::view::{Opened, Views};
@@ -90,6 +93,9 @@ pub(crate) struct Proposal {
     pub(crate) trail: TrailDraft,
 }
 
+/// Whom to tell, and what.
+type Answer = (oneshot::Sender<Result<Committed, Objection>>, Result<Committed, Objection>);
+
 struct Waiting {
     proposal: Proposal,
     answer: oneshot::Sender<Result<Committed, Objection>>,
@@ -110,7 +116,12 @@ pub(crate) struct Sequencer {
 }
 
 impl Sequencer {
-    pub(crate) fn start(shared: Arc<Shared>, signing: SigningKey, queue_max: usize, batch_max: usize) -> Result<Self, StoreError> {
+    pub(crate) fn start(
+        shared: Arc<Shared>,
+        signing: SigningKey,
+        queue_max: usize,
+        batch_max: usize,
+    ) -> Result<Self, StoreError> {
         let (sender, receiver) = sync_channel(queue_max);
         let failed = Arc::new(OnceLock::new());
         let mut writer = Writer::new(shared, signing, batch_max, Arc::clone(&failed))?;
@@ -177,16 +188,19 @@ impl Sequencer {
 }
 
 fn overloaded() -> Refusal {
-    Refusal::new(Code::Overloaded, "too many writes are waiting; try again shortly").retry_after(Period::from_secs(1))
+    Refusal::new(Code::Overloaded, "too many writes are waiting; try again shortly")
+        .retry_after(Period::from_secs(1))
 }
 
 fn stopping() -> Refusal {
-    Refusal::new(Code::Overloaded, "the server is shutting down; nothing was written").retry_after(Period::from_secs(5))
+    Refusal::new(Code::Overloaded, "the server is shutting down; nothing was written")
+        .retry_after(Period::from_secs(5))
 }
 
 fn storage_failed(why: &str) -> Refusal {
     tracing::error!(why, "storage refused a commit");
-    Refusal::new(Code::StorageFailed, "the storage refused; nothing was written").retry_after(Period::from_secs(5))
+    Refusal::new(Code::StorageFailed, "the storage refused; nothing was written")
+        .retry_after(Period::from_secs(5))
 }
 
 /// A log as the writer extends it.
@@ -220,8 +234,10 @@ impl Page {
     /// Numbers, encodes and hashes an entry.
     fn add(&mut self, tip: &mut Tip, draft: (Actor, Event, Option<Sealed>), now: Timestamp) -> Entry {
         let (actor, event, sealed) = draft;
-        let of_sealed = |sealed: &Sealed| SealedRef { key: sealed.key, commitment: commitment(&sealed.bytes) };
-        let entry = Entry { lsn: tip.next(), time: now, actor, event, sealed: sealed.as_ref().map(of_sealed) };
+        let of_sealed =
+            |sealed: &Sealed| SealedRef { key: sealed.key, commitment: commitment(&sealed.bytes) };
+        let entry =
+            Entry { lsn: tip.next(), time: now, actor, event, sealed: sealed.as_ref().map(of_sealed) };
         let body = entry.encode();
         let leaf = leaf_hash(&body);
         tip.frontier.append(leaf, &mut self.tiles);
@@ -255,13 +271,21 @@ struct Writer {
     last_batch: usize,
 }
 
-#[expect(clippy::disallowed_methods, reason = "pacing of the thread itself; no decision about memory depends on it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "pacing of the thread itself; no decision about memory depends on it"
+)]
 fn tick() -> Instant {
     Instant::now()
 }
 
 impl Writer {
-    fn new(shared: Arc<Shared>, signing: SigningKey, batch_max: usize, failed: Arc<OnceLock<String>>) -> Result<Self, StoreError> {
+    fn new(
+        shared: Arc<Shared>,
+        signing: SigningKey,
+        batch_max: usize,
+        failed: Arc<OnceLock<String>>,
+    ) -> Result<Self, StoreError> {
         let memory = Tip::load(&*shared.store, LogName::Memory)?;
         let audit = Tip::load(&*shared.store, LogName::Audit)?;
         let heads = [shared.store.latest_head(LogName::Memory)?, shared.store.latest_head(LogName::Audit)?];
@@ -331,7 +355,8 @@ impl Writer {
 
     /// How long to sleep when nothing is to be done.
     fn patience(&self) -> Duration {
-        let until = |since: Option<Instant>, wait: Duration| since.map(|since| wait.saturating_sub(since.elapsed()));
+        let until =
+            |since: Option<Instant>, wait: Duration| since.map(|since| wait.saturating_sub(since.elapsed()));
         let trail = until(self.trail_since, TRAIL_WAIT);
         let witness = until(self.unwitnessed, WITNESS_EVERY);
         trail.into_iter().chain(witness).min().unwrap_or(Duration::from_secs(3600))
@@ -359,7 +384,8 @@ impl Writer {
             let result = match verdict {
                 Ok(()) => {
                     for draft in proposal.drafts {
-                        let entry = memory.add(&mut self.memory, (draft.actor, draft.event, draft.sealed), now);
+                        let entry =
+                            memory.add(&mut self.memory, (draft.actor, draft.event, draft.sealed), now);
                         folded.push((entry, draft.opened));
                     }
                     Ok(Committed { lsn: Lsn::new(self.memory.frontier.size()) })
@@ -442,7 +468,7 @@ impl Writer {
         }
     }
 
-    fn answer(&mut self, answers: Vec<(oneshot::Sender<Result<Committed, Objection>>, Result<Committed, Objection>)>, written: Result<(), StoreError>) {
+    fn answer(&mut self, answers: Vec<Answer>, written: Result<(), StoreError>) {
         let refusal = written.err().map(|error| storage_failed(&error.to_string()));
         for (answer, result) in answers {
             // A caller that no longer waits has its write all the same.

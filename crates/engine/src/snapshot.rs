@@ -92,11 +92,23 @@ pub(crate) struct Source {
     pub(crate) keys: KeyStore,
 }
 
-pub(crate) fn export(sources: &[Source], master: Option<&Secret>, out: &Path, entropy: &dyn Entropy, progress: Progress<'_>) -> Result<ExportReport, OpenError> {
+pub(crate) fn export(
+    sources: &[Source],
+    master: Option<&Secret>,
+    out: &Path,
+    entropy: &dyn Entropy,
+    progress: Progress<'_>,
+) -> Result<ExportReport, OpenError> {
     let failed = |error: std::io::Error| OpenError(format!("{}: {error}", out.display()));
     let mut secrets = Vec::new();
     for source in sources {
-        let rows: Vec<_> = source.keys.secret_rows().map_err(text)?.iter().map(|(name, wrapped)| serde_json::json!({"name": name, "wrapped": hex(wrapped)})).collect();
+        let rows: Vec<_> = source
+            .keys
+            .secret_rows()
+            .map_err(text)?
+            .iter()
+            .map(|(name, wrapped)| serde_json::json!({"name": name, "wrapped": hex(wrapped)}))
+            .collect();
         secrets.push(serde_json::json!({"tenant": source.tenant.to_string(), "secrets": rows}));
     }
     let keys = serde_json::json!({"master": master.map(|master| hex(master.as_bytes())), "tenants": secrets});
@@ -105,11 +117,17 @@ pub(crate) fn export(sources: &[Source], master: Option<&Secret>, out: &Path, en
     // that a reader insists on.
     write_private(out, MAGIC).map_err(failed)?;
     let file = File::options().append(true).open(out).map_err(failed)?;
-    let mut writer = SnapshotWriter { out: BufWriter::new(file), entropy, frames: 0, bytes: MAGIC.len() as u64 };
-    let total = sources.iter().map(|source| sizes(&source.store).map(|(memory, audit)| memory + audit)).sum::<Result<u64, _>>()?;
+    let mut writer =
+        SnapshotWriter { out: BufWriter::new(file), entropy, frames: 0, bytes: MAGIC.len() as u64 };
+    let total = sources
+        .iter()
+        .map(|source| sizes(&source.store).map(|(memory, audit)| memory + audit))
+        .sum::<Result<u64, _>>()?;
     let mut done = 0;
     for source in sources {
-        done += writer.tenant(source, &mut |entries| progress(done + entries, total)).map_err(|error| OpenError(format!("{}: {}", out.display(), error.0)))?;
+        done += writer
+            .tenant(source, &mut |entries| progress(done + entries, total))
+            .map_err(|error| OpenError(format!("{}: {}", out.display(), error.0)))?;
     }
     writer.frame(3, &[]).map_err(failed)?;
     writer.out.flush().map_err(failed)?;
@@ -159,7 +177,13 @@ impl SnapshotWriter<'_> {
     }
 
     /// Writes whole commits up to the last head within `size`, and tells how many entries they hold.
-    fn log(&mut self, source: &Source, log: LogName, size: u64, progress: &mut dyn FnMut(u64)) -> Result<u64, OpenError> {
+    fn log(
+        &mut self,
+        source: &Source,
+        log: LogName,
+        size: u64,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<u64, OpenError> {
         let mut done = 0;
         loop {
             let mut heads = source.store.heads(log, done, PAGE).map_err(text)?;
@@ -169,9 +193,18 @@ impl SnapshotWriter<'_> {
                 let count = usize::try_from(signed.head.size - done).map_err(text)?;
                 let records = source.store.records(log, Lsn::new(done + 1), count).map_err(text)?;
                 done = signed.head.size;
-                let entries = records.into_iter().map(|record| (record.body.into(), record.sealed.map(Into::into))).collect();
+                let entries = records
+                    .into_iter()
+                    .map(|record| (record.body.into(), record.sealed.map(Into::into)))
+                    .collect();
                 let Head { size, time, root } = signed.head;
-                commits.push(Commit { size, time, root, signature: signed.signature.to_vec().into(), entries });
+                commits.push(Commit {
+                    size,
+                    time,
+                    root,
+                    signature: signed.signature.to_vec().into(),
+                    entries,
+                });
             }
             if commits.is_empty() {
                 return Ok(done);
@@ -200,24 +233,32 @@ impl SnapshotWriter<'_> {
     }
 }
 
+/// A tenant's secrets by name, each wrapped under the master key.
+type WrappedSecrets = Vec<(String, Vec<u8>)>;
+
 /// The secrets of a snapshot.
 struct KeyFile {
     master: Option<Secret>,
-    tenants: Vec<(TenantId, Vec<(String, Vec<u8>)>)>,
+    tenants: Vec<(TenantId, WrappedSecrets)>,
 }
 
 fn read_keys(from: &Path) -> Result<KeyFile, OpenError> {
     let path = keys_path(from);
     let missing = |error| {
-        OpenError(format!("{}: {error}; a snapshot opens only with the key file that was written beside it", path.display()))
+        OpenError(format!(
+            "{}: {error}; a snapshot opens only with the key file that was written beside it",
+            path.display()
+        ))
     };
     let bytes = std::fs::read(&path).map_err(missing)?;
     let bad = || OpenError(format!("{}: not a key file of a snapshot", path.display()));
     let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|_| bad())?;
-    let master = value.get("master").and_then(|master| master.as_str()).and_then(unhex32).map(Secret::from_bytes);
+    let master =
+        value.get("master").and_then(|master| master.as_str()).and_then(unhex32).map(Secret::from_bytes);
     let mut tenants = Vec::new();
     for tenant in value.get("tenants").and_then(|tenants| tenants.as_array()).ok_or_else(bad)? {
-        let id = tenant.get("tenant").and_then(|id| id.as_str()).and_then(|id| id.parse().ok()).ok_or_else(bad)?;
+        let id =
+            tenant.get("tenant").and_then(|id| id.as_str()).and_then(|id| id.parse().ok()).ok_or_else(bad)?;
         let mut secrets = Vec::new();
         for secret in tenant.get("secrets").and_then(|secrets| secrets.as_array()).ok_or_else(bad)? {
             let name = secret.get("name").and_then(|name| name.as_str()).ok_or_else(bad)?;
@@ -231,11 +272,25 @@ fn read_keys(from: &Path) -> Result<KeyFile, OpenError> {
 }
 
 fn data_encoding_hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = text.chars().map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect::<Option<_>>()?;
-    digits.chunks(2).map(|pair| match pair { [high, low] => Some(high << 4 | low), _ => None }).collect()
+    let digits: Vec<u8> = text
+        .chars()
+        .map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+        .collect::<Option<_>>()?;
+    digits
+        .chunks(2)
+        .map(|pair| match pair {
+            [high, low] => Some(high << 4 | low),
+            _ => None,
+        })
+        .collect()
 }
 
-pub(crate) fn restore(from: &Path, data: &DataDir, master: Option<Secret>, progress: Progress<'_>) -> Result<RestoreReport, OpenError> {
+pub(crate) fn restore(
+    from: &Path,
+    data: &DataDir,
+    master: Option<Secret>,
+    progress: Progress<'_>,
+) -> Result<RestoreReport, OpenError> {
     let keys = read_keys(from)?;
     let from_file = master.is_none();
     let master = master.or_else(|| keys.master.clone()).ok_or_else(|| {
@@ -245,15 +300,20 @@ pub(crate) fn restore(from: &Path, data: &DataDir, master: Option<Secret>, progr
     data.create().map_err(failed)?;
     let _held = data.lock().map_err(text)?;
     if !data.tenants().map_err(failed)?.is_empty() {
-        return Err(OpenError(format!("{} holds data already; restore into a new directory", data.path().display())));
+        return Err(OpenError(format!(
+            "{} holds data already; restore into a new directory",
+            data.path().display()
+        )));
     }
     if from_file {
-        write_private(&data.master_key(), format!("{}\n", hex(master.as_bytes())).as_bytes()).map_err(failed)?;
+        write_private(&data.master_key(), format!("{}\n", hex(master.as_bytes())).as_bytes())
+            .map_err(failed)?;
     }
     let file = File::open(from).map_err(|error| OpenError(format!("{}: {error}", from.display())))?;
     let total = file.metadata().map_or(0, |meta| meta.len());
     let mut reader = SnapshotReader { input: BufReader::new(file), frames: 0, bytes: 0 };
-    reader.run(data, &keys, &master, &mut |bytes| progress(bytes, total))
+    reader
+        .run(data, &keys, &master, &mut |bytes| progress(bytes, total))
         .map_err(|error| OpenError(format!("{}: {}", from.display(), error.0)))
 }
 
@@ -273,7 +333,13 @@ struct Target {
 }
 
 impl SnapshotReader {
-    fn run(&mut self, data: &DataDir, keys: &KeyFile, master: &Secret, progress: &mut dyn FnMut(u64)) -> Result<RestoreReport, OpenError> {
+    fn run(
+        &mut self,
+        data: &DataDir,
+        keys: &KeyFile,
+        master: &Secret,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<RestoreReport, OpenError> {
         let mut magic = [0; 8];
         self.input.read_exact(&mut magic).map_err(text)?;
         if &magic != MAGIC {
@@ -287,7 +353,9 @@ impl SnapshotReader {
             match kind {
                 1 if target.is_none() => target = Some(begin(data, keys, master, &bytes)?),
                 2 => {
-                    let open_target = target.as_mut().ok_or_else(|| OpenError("damaged: a chunk without a tenant".into()))?;
+                    let open_target = target
+                        .as_mut()
+                        .ok_or_else(|| OpenError("damaged: a chunk without a tenant".into()))?;
                     if let Some(entries) = open_target.chunk(frame, &bytes)? {
                         report.tenants += 1;
                         report.entries += entries;
@@ -326,7 +394,11 @@ fn begin(data: &DataDir, keys: &KeyFile, master: &Secret, bytes: &[u8]) -> Resul
     let (_, secrets) = keys.tenants.iter().find(|(known, _)| *known == tenant).ok_or_else(|| {
         OpenError(format!("the key file has no secrets of {tenant}: it is of another snapshot"))
     })?;
-    let wrapped = secrets.iter().find(|(name, _)| name == "tenant").map(|(_, wrapped)| wrapped.as_slice()).unwrap_or_default();
+    let wrapped = secrets
+        .iter()
+        .find(|(name, _)| name == "tenant")
+        .map(|(_, wrapped)| wrapped.as_slice())
+        .unwrap_or_default();
     let associated = [b"tabellion/v1/secret".as_slice(), tenant.as_bytes(), b"tenant"].concat();
     let tenant_secret = unwrap(master, &associated, wrapped)
         .map_err(|_| OpenError("the master key does not open the key file; give the one of the exported data in TABELLION_MASTER_KEY".into()))?;
@@ -343,11 +415,13 @@ fn begin(data: &DataDir, keys: &KeyFile, master: &Secret, bytes: &[u8]) -> Resul
 impl Target {
     /// Takes in one chunk; at the tenant's end, tells its entries.
     fn chunk(&mut self, frame: u64, closed: &[u8]) -> Result<Option<u64>, OpenError> {
-        let bytes = open(&self.key, &place(self.tenant, frame), closed).map_err(|_| OpenError("damaged: a chunk does not open".into()))?;
+        let bytes = open(&self.key, &place(self.tenant, frame), closed)
+            .map_err(|_| OpenError("damaged: a chunk does not open".into()))?;
         match minicbor::decode::<Chunk>(&bytes).map_err(text)? {
             Chunk::Commits { audit, commits } => self.commits(audit, commits).map(|()| None),
             Chunk::Keys(rows) => {
-                let rows: Vec<_> = rows.into_iter().map(|(id, epoch, wrapped)| (id, epoch, wrapped.to_vec())).collect();
+                let rows: Vec<_> =
+                    rows.into_iter().map(|(id, epoch, wrapped)| (id, epoch, wrapped.to_vec())).collect();
                 self.keys.add(&rows).map_err(text).map(|()| None)
             }
             Chunk::End(memory, audit) => {
@@ -361,7 +435,8 @@ impl Target {
     }
 
     fn commits(&mut self, audit: bool, commits: Vec<Commit>) -> Result<(), OpenError> {
-        let (log, tip) = if audit { (LogName::Audit, &mut self.tips[1]) } else { (LogName::Memory, &mut self.tips[0]) };
+        let (log, tip) =
+            if audit { (LogName::Audit, &mut self.tips[1]) } else { (LogName::Memory, &mut self.tips[0]) };
         let mut appends = Vec::new();
         for commit in commits {
             let mut tiles = Vec::new();
@@ -370,10 +445,18 @@ impl Target {
                 let body: Vec<u8> = body.into();
                 let leaf = tabellion_core::log::leaf_hash(&body);
                 tip.append(leaf, &mut tiles);
-                records.push(Record { lsn: Lsn::new(tip.size()), body, sealed: sealed.map(Into::into), leaf });
+                records.push(Record {
+                    lsn: Lsn::new(tip.size()),
+                    body,
+                    sealed: sealed.map(Into::into),
+                    leaf,
+                });
             }
             let signature = commit.signature.as_slice().try_into().map_err(text)?;
-            let head = SignedHead { head: Head { size: commit.size, time: commit.time, root: commit.root }, signature };
+            let head = SignedHead {
+                head: Head { size: commit.size, time: commit.time, root: commit.root },
+                signature,
+            };
             appends.push(Append { log, records, tiles, head });
         }
         self.store.append(&appends).map_err(text)

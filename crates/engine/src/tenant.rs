@@ -88,7 +88,13 @@ impl Shared {
         }
         let shared = Arc::clone(self);
         let run = move || {
-            match fold::load(&*shared.store, &shared.keys, shared.tenant, shared.checkpoint().as_ref(), &mut |_, _| {}) {
+            match fold::load(
+                &*shared.store,
+                &shared.keys,
+                shared.tenant,
+                shared.checkpoint().as_ref(),
+                &mut |_, _| {},
+            ) {
                 Ok(folded) => shared.write_checkpoint(&folded.views),
                 Err(error) => tracing::warn!(%error, "could not fold a checkpoint"),
             }
@@ -175,7 +181,10 @@ impl Tenant {
             None => (Arc::new(MemoryStore::default()), None),
             Some(dir) => {
                 dir.create_tenant(tenant).map_err(|error| failed(&error))?;
-                (Arc::new(SqliteStore::open(&dir.log(tenant)).map_err(|error| failed(&error))?), Some(dir.key_store(tenant)))
+                (
+                    Arc::new(SqliteStore::open(&dir.log(tenant)).map_err(|error| failed(&error))?),
+                    Some(dir.key_store(tenant)),
+                )
             }
         };
         let entropy = Arc::clone(&options.entropy);
@@ -183,7 +192,8 @@ impl Tenant {
         let keys = Arc::new(keys.map_err(|error| failed(&error))?);
         let checkpoint =
             options.dir.map(|dir| Checkpoint::new(dir.checkpoint(tenant), tenant, keys.tenant_secret()));
-        let folded = fold::load(&*store, &keys, tenant, checkpoint.as_ref(), &mut |_, _| {}).map_err(|error| failed(&error))?;
+        let folded = fold::load(&*store, &keys, tenant, checkpoint.as_ref(), &mut |_, _| {})
+            .map_err(|error| failed(&error))?;
         let signing = keys.signing_key();
         let public_key = signing.verifying_key();
         let shared = Arc::new(Shared {
@@ -199,8 +209,13 @@ impl Tenant {
             making_keys: AtomicBool::new(false),
             keys: Arc::clone(&keys),
         });
-        let sequencer = Sequencer::start(Arc::clone(&shared), signing, options.limits.queue_max, options.limits.batch_max)
-            .map_err(|error| failed(&error))?;
+        let sequencer = Sequencer::start(
+            Arc::clone(&shared),
+            signing,
+            options.limits.queue_max,
+            options.limits.batch_max,
+        )
+        .map_err(|error| failed(&error))?;
         Ok(Self {
             shared,
             sequencer,
@@ -263,7 +278,12 @@ impl Tenant {
     }
 
     /// An entry with this payload sealed beside it.
-    pub(crate) fn draft(&self, actor: Actor, event: Event, payload: Option<&Payload>) -> Result<Draft, Refusal> {
+    pub(crate) fn draft(
+        &self,
+        actor: Actor,
+        event: Event,
+        payload: Option<&Payload>,
+    ) -> Result<Draft, Refusal> {
         let sealed = payload.map(|payload| self.seal(payload)).transpose()?;
         Ok(Draft { actor, event, sealed, opened: payload.map_or(Opened::Nothing, Opened::of) })
     }
@@ -282,7 +302,10 @@ impl Tenant {
         let wait = std::time::Duration::from_millis(self.limits.min_token_wait_ms);
         match tokio::time::timeout(wait, published.wait_for(|at| *at >= lsn)).await {
             Ok(Ok(_)) => Ok(()),
-            _ => Err(Refusal::new(Code::MinTokenTimeout, "this server has not reached that position yet; try again")),
+            _ => Err(Refusal::new(
+                Code::MinTokenTimeout,
+                "this server has not reached that position yet; try again",
+            )),
         }
     }
 
@@ -314,14 +337,26 @@ impl Tenant {
     }
 
     /// Ends a read: its row on the trail, then its result.
-    pub(crate) async fn read_done<T>(&self, call: &Call, action: &str, ids: Vec<String>, result: Result<T, Refusal>) -> Result<T, Refusal> {
+    pub(crate) async fn read_done<T>(
+        &self,
+        call: &Call,
+        action: &str,
+        ids: Vec<String>,
+        result: Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         let outcome = result.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
         self.trail_read(self.row(call, action, outcome, ids)).await?;
         result
     }
 
     /// Ends a change that was refused before it could be proposed: its row is durable before the reply.
-    pub(crate) async fn refused(&self, call: &Call, action: &str, ids: Vec<String>, refusal: Refusal) -> Refusal {
+    pub(crate) async fn refused(
+        &self,
+        call: &Call,
+        action: &str,
+        ids: Vec<String>,
+        refusal: Refusal,
+    ) -> Refusal {
         match self.sequencer.trail_now(self.row(call, action, refusal.code.as_str(), ids)).await {
             Ok(()) => refusal,
             Err(unwritable) => unwritable,
@@ -345,7 +380,9 @@ impl Tenant {
         match self.sequencer.propose_blocking(proposal) {
             Ok(_) => Ok(()),
             Err(Objection::Refused(refusal)) => Err(OpenError(refusal.message)),
-            Err(Objection::Replayed(_) | Objection::Stale) => Err(OpenError("the first entries were refused".into())),
+            Err(Objection::Replayed(_) | Objection::Stale) => {
+                Err(OpenError("the first entries were refused".into()))
+            }
         }
     }
 
@@ -360,7 +397,11 @@ impl Tenant {
 }
 
 fn token_invalid(field: &str) -> Refusal {
-    let fault = tabellion_core::error::Fault::new(format!("/{field}"), Code::TokenInvalid, "a token that this server gave to this caller");
+    let fault = tabellion_core::error::Fault::new(
+        format!("/{field}"),
+        Code::TokenInvalid,
+        "a token that this server gave to this caller",
+    );
     Refusal::new(Code::TokenInvalid, format!("`{field}` does not open for this caller")).with(vec![fault])
 }
 

@@ -1,9 +1,9 @@
 //! The trail: who did what. Users read their own rows, auditors all of them.
 
-use crate::reply::{AuditQuery, AuditRow, Page};
-use crate::read::within;
-use crate::tenant::{Tenant, storage};
 use crate::Call;
+use crate::read::within;
+use crate::reply::{AuditQuery, AuditRow, Page};
+use crate::tenant::{Tenant, storage};
 use tabellion_core::error::Refusal;
 use tabellion_core::log::{Entry, Event, LogName, Lsn};
 use tabellion_store::Record;
@@ -14,7 +14,11 @@ const CHUNK: u64 = 512;
 /// Rows looked at for one page: a user with few rows in a long trail pages on.
 const SCAN_MAX: u64 = 65_536;
 
-pub(crate) async fn audit(tenant: &Tenant, call: &Call, query: AuditQuery) -> Result<Page<AuditRow>, Refusal> {
+pub(crate) async fn audit(
+    tenant: &Tenant,
+    call: &Call,
+    query: AuditQuery,
+) -> Result<Page<AuditRow>, Refusal> {
     let result = page(tenant, call, &query);
     tenant.read_done(call, "audit", Vec::new(), result).await
 }
@@ -32,7 +36,11 @@ fn page(tenant: &Tenant, call: &Call, query: &AuditQuery) -> Result<Page<AuditRo
     while before > 1 && before > floor {
         let from = before.saturating_sub(CHUNK).max(1);
         let count = usize::try_from(before - from).unwrap_or(0);
-        let records = tenant.shared.store.records(LogName::Audit, Lsn::new(from), count).map_err(|error| storage(&error))?;
+        let records = tenant
+            .shared
+            .store
+            .records(LogName::Audit, Lsn::new(from), count)
+            .map_err(|error| storage(&error))?;
         for record in records.iter().rev() {
             before = record.lsn.get();
             rows.extend(row(call, query, record));

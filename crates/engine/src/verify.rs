@@ -6,7 +6,10 @@ use crate::fold::{Progress, unseal};
 use crate::reply::{LogFault, LogReport, VerifyReport};
 use tabellion_core::canonical::{Hash, unhex32};
 use tabellion_core::id::TenantId;
-use tabellion_core::log::{Entry, Event, Frontier, Head, LogName, Lsn, Payload, SignedHead, TILE_LEVELS, Tile, VerifyingKey, leaf_hash};
+use tabellion_core::log::{
+    Entry, Event, Frontier, Head, LogName, Lsn, Payload, SignedHead, TILE_LEVELS, Tile, VerifyingKey,
+    leaf_hash,
+};
 use tabellion_core::provenance::is_authentic;
 use tabellion_core::seal::{Secret, commitment};
 use tabellion_core::time::Timestamp;
@@ -121,7 +124,12 @@ impl<'a> LogCheck<'a> {
     }
 
     fn report(self) -> LogReport {
-        LogReport { log: self.log, size: self.frontier.size(), root: self.frontier.root(), faults: self.faults }
+        LogReport {
+            log: self.log,
+            size: self.frontier.size(),
+            root: self.frontier.root(),
+            faults: self.faults,
+        }
     }
 
     fn run(&mut self, progress: &mut dyn FnMut(u64)) {
@@ -176,7 +184,8 @@ impl<'a> LogCheck<'a> {
     /// An entry that cannot be what was written. The tree goes on with what its row claims, so later entries are still
     /// checked on their own.
     fn broken(&mut self, lsn: u64, what: &str, record: Option<&Record>) {
-        let (hashed, stored) = record.map_or(([0; 32], [0; 32]), |record| (leaf_hash(&record.body), record.leaf));
+        let (hashed, stored) =
+            record.map_or(([0; 32], [0; 32]), |record| (leaf_hash(&record.body), record.leaf));
         self.frontier.append(hashed, &mut self.tiles);
         self.stored.append(stored, &mut Vec::new());
         self.explained = true;
@@ -198,10 +207,15 @@ impl<'a> LogCheck<'a> {
         self.time = self.time.max(entry.time);
         match (&entry.sealed, &record.sealed) {
             (None, None) => {}
-            (None, Some(_)) => self.fault(Some(lsn), format!("entry {lsn} has a sealed part that it does not mention")),
+            (None, Some(_)) => {
+                self.fault(Some(lsn), format!("entry {lsn} has a sealed part that it does not mention"))
+            }
             (Some(_), None) => self.fault(Some(lsn), format!("the sealed part of entry {lsn} is missing")),
             (Some(sealed), Some(bytes)) if sealed.commitment != commitment(bytes) => {
-                self.fault(Some(lsn), format!("the sealed part of entry {lsn} is not what the entry commits to"));
+                self.fault(
+                    Some(lsn),
+                    format!("the sealed part of entry {lsn} is not what the entry commits to"),
+                );
             }
             (Some(_), Some(_)) => self.opens(lsn, record, entry),
         }
@@ -210,12 +224,17 @@ impl<'a> LogCheck<'a> {
     fn opens(&mut self, lsn: u64, record: &Record, entry: &Entry) {
         let Some(keys) = self.against.keys else { return };
         match unseal(record, entry, keys, self.against.tenant) {
-            Err(error) => self.fault(Some(lsn), format!("the sealed part of entry {lsn} does not open: {error}")),
+            Err(error) => {
+                self.fault(Some(lsn), format!("the sealed part of entry {lsn} does not open: {error}"))
+            }
             Ok(None) => self.fault(Some(lsn), format!("the data key of entry {lsn} is missing")),
             Ok(Some(Payload::Version { provenance, signature, .. })) => {
                 let key = self.provenance_key.as_ref();
                 if !key.is_some_and(|key| is_authentic(&provenance, &signature, key.as_bytes())) {
-                    self.fault(Some(lsn), format!("the provenance of entry {lsn} does not bear our signature"));
+                    self.fault(
+                        Some(lsn),
+                        format!("the provenance of entry {lsn} does not bear our signature"),
+                    );
                 }
             }
             Ok(Some(Payload::Principal(_) | Payload::Reason(_))) => {}
@@ -227,7 +246,13 @@ impl<'a> LogCheck<'a> {
         for tile in std::mem::take(&mut self.tiles) {
             let stored = self.against.store.tile(self.log, tile.level, tile.index);
             if stored != Ok(Some(tile.hash)) && !self.explained {
-                self.fault(Some(lsn), format!("tile {} of level {} is not the subtree that entry {lsn} completes", tile.index, tile.level));
+                self.fault(
+                    Some(lsn),
+                    format!(
+                        "tile {} of level {} is not the subtree that entry {lsn} completes",
+                        tile.index, tile.level
+                    ),
+                );
             }
         }
     }
@@ -245,7 +270,9 @@ impl<'a> LogCheck<'a> {
                     None => return,
                 }
             }
-            let Some(signed) = self.heads.front().copied().filter(|signed| signed.head.size <= lsn) else { return };
+            let Some(signed) = self.heads.front().copied().filter(|signed| signed.head.size <= lsn) else {
+                return;
+            };
             self.heads.pop_front();
             self.head(&signed);
         }
@@ -271,7 +298,10 @@ impl<'a> LogCheck<'a> {
             self.good = size;
         } else if !self.explained {
             let first = self.good + 1;
-            self.fault(Some(first), format!("entries {first} to {size} are not what the head of {size} entries was signed over"));
+            self.fault(
+                Some(first),
+                format!("entries {first} to {size} are not what the head of {size} entries was signed over"),
+            );
             self.explained = true;
         }
     }
@@ -282,10 +312,16 @@ impl<'a> LogCheck<'a> {
             Err(error) => return self.fault(None, error.to_string()),
         };
         if newest > size {
-            self.fault(Some(size + 1), format!("entries {} to {newest} are missing: a signed head covers them", size + 1));
+            self.fault(
+                Some(size + 1),
+                format!("entries {} to {newest} are missing: a signed head covers them", size + 1),
+            );
         }
         if newest < size {
-            self.fault(Some(newest + 1), format!("entries {} to {size} are covered by no signed head", newest + 1));
+            self.fault(
+                Some(newest + 1),
+                format!("entries {} to {size} are covered by no signed head", newest + 1),
+            );
         }
         self.extra_tiles(size);
         self.witness(size);
@@ -313,10 +349,15 @@ impl<'a> LogCheck<'a> {
         }
         let seen = signed.head.size;
         if seen > size {
-            return self.fault(Some(size + 1), format!("entries {} to {seen} are missing: the witness has seen them", size + 1));
+            return self.fault(
+                Some(size + 1),
+                format!("entries {} to {seen} are missing: the witness has seen them", size + 1),
+            );
         }
         let store = self.against.store;
-        let root = tabellion_core::log::root_of(0, seen, &mut |start, end| tabellion_store::subtree(store, self.log, start, end));
+        let root = tabellion_core::log::root_of(0, seen, &mut |start, end| {
+            tabellion_store::subtree(store, self.log, start, end)
+        });
         if root != Ok(signed.head.root) && self.faults.is_empty() {
             self.fault(None, format!("the first {seen} entries are not those that the witness has seen"));
         }
@@ -331,6 +372,10 @@ fn signed_head(value: &serde_json::Value) -> Option<SignedHead> {
     let mut bytes = [0; 64];
     let halves = unhex32(left)?.into_iter().chain(unhex32(right)?);
     bytes.iter_mut().zip(halves).for_each(|(to, from)| *to = from);
-    let head = Head { size: number("size")?, time: Timestamp::from_micros(number("time")?), root: unhex32(text("root")?)? };
+    let head = Head {
+        size: number("size")?,
+        time: Timestamp::from_micros(number("time")?),
+        root: unhex32(text("root")?)?,
+    };
     Some(SignedHead { head, signature: bytes })
 }

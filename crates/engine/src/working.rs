@@ -24,7 +24,13 @@ fn lives(item: &ItemReply, now: Timestamp) -> bool {
 
 impl Working {
     /// Keeps an item; the same content within its time is the same item.
-    pub(crate) fn put(&self, caller: &Caller, item: ItemReply, now: Timestamp, max: usize) -> Result<(ItemReply, bool), Refusal> {
+    pub(crate) fn put(
+        &self,
+        caller: &Caller,
+        item: ItemReply,
+        now: Timestamp,
+        max: usize,
+    ) -> Result<(ItemReply, bool), Refusal> {
         let mut all = self.0.lock();
         let items = all.entry(pair(caller)).or_default();
         items.retain(|item| lives(item, now));
@@ -33,7 +39,10 @@ impl Working {
             return Ok((known.clone(), false));
         }
         if items.len() >= max {
-            let full = Refusal::new(Code::WorkingFull, "working memory is full; retract items or wait until they lapse");
+            let full = Refusal::new(
+                Code::WorkingFull,
+                "working memory is full; retract items or wait until they lapse",
+            );
             return Err(full.retry_after(Period::from_secs(60)));
         }
         items.push(item.clone());

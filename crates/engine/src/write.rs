@@ -1,9 +1,9 @@
 //! Write: one path for every item, from draft to durable version.
 
+use crate::Call;
 use crate::reply::{ItemReply, TrustBand, WriteStatus, Written};
 use crate::sequencer::{Committed, Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
-use crate::Call;
 use tabellion_core::access::{Predicate, visible_to};
 use tabellion_core::canonical::{Hash, hex, idempotency_token, sha256};
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -12,8 +12,8 @@ use tabellion_core::id::{ItemId, ProvenanceId, VersionId};
 use tabellion_core::item::{Layer, Operation, Status, Tier};
 use tabellion_core::log::{Event, Payload, WrittenVersion};
 use tabellion_core::provenance::{ApprovalState, EvidenceQuality, PROVENANCE_KEY, Provenance};
-use tabellion_core::time::Timestamp;
 use tabellion_core::text::terms;
+use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Moment, Opened, Version, Views};
 
 /// How often a write is prepared again when the head it replaces has moved under it.
@@ -24,11 +24,15 @@ const ACTION: &str = "write";
 pub(crate) async fn write(tenant: &Tenant, call: &Call, draft: WriteDraft) -> Result<Written, Refusal> {
     let trace = draft.trace_id.clone();
     let result = match draft.check() {
-        Ok(request) if request.layer == Layer::Working => Prepared::refused_or(write_working(tenant, call, request)),
+        Ok(request) if request.layer == Layer::Working => {
+            Prepared::refused_or(write_working(tenant, call, request))
+        }
         Ok(request) => write_logged(tenant, call, request).await,
         Err(refusal) => Err(Failed::Early(refusal)),
     };
-    let status = |status: &str| metrics::counter!("tabellion_writes_total", "status" => status.to_owned()).increment(1);
+    let status = |status: &str| {
+        metrics::counter!("tabellion_writes_total", "status" => status.to_owned()).increment(1)
+    };
     match result {
         Ok(written) => {
             status(written.status.as_str());
@@ -67,15 +71,27 @@ async fn write_logged(tenant: &Tenant, call: &Call, request: WriteRequest) -> Re
         let (item, version) = (prepared.written.item, prepared.written.version);
         match tenant.sequencer.propose(prepared.proposal(tenant, call)?).await {
             Ok(committed) => return Ok(committed_reply(tenant, call, item, version, committed)),
-            Err(Objection::Replayed(version)) => return replayed_reply(tenant, call, version).map_err(Failed::Recorded),
+            Err(Objection::Replayed(version)) => {
+                return replayed_reply(tenant, call, version).map_err(Failed::Recorded);
+            }
             Err(Objection::Refused(refusal)) => return Err(Failed::Recorded(refusal)),
             Err(Objection::Stale) => {}
         }
     }
-    Err(Refusal::new(Code::VersionConflict, "the item keeps changing; read it and try again with expected_version").into())
+    Err(Refusal::new(
+        Code::VersionConflict,
+        "the item keeps changing; read it and try again with expected_version",
+    )
+    .into())
 }
 
-fn committed_reply(tenant: &Tenant, call: &Call, id: ItemId, version: VersionId, committed: Committed) -> Written {
+fn committed_reply(
+    tenant: &Tenant,
+    call: &Call,
+    id: ItemId,
+    version: VersionId,
+    committed: Committed,
+) -> Written {
     let token = tenant.token(&call.caller, committed.lsn);
     Written { status: WriteStatus::Committed, id, version, trust: TrustBand::Medium, token }
 }
@@ -134,7 +150,12 @@ fn prepare(tenant: &Tenant, call: &Call, request: WriteRequest) -> Result<Prepar
         confidence: request.confidence,
         token: scoped_token(tenant, call, &admitted, &token),
         request: request.request_id.map(|id| {
-            tenant.fingerprint(&[b"request", call.caller.user().as_bytes(), call.caller.agent().as_bytes(), &id])
+            tenant.fingerprint(&[
+                b"request",
+                call.caller.user().as_bytes(),
+                call.caller.agent().as_bytes(),
+                &id,
+            ])
         }),
         expires_at: request.expires_at(now),
     };
@@ -149,7 +170,12 @@ fn prepare(tenant: &Tenant, call: &Call, request: WriteRequest) -> Result<Prepar
 }
 
 /// Everything that the gates may know, under the caller's predicate.
-fn gather(views: &Views, request: &WriteRequest, predicate: &Predicate, at: Moment) -> Result<GateFacts, Refusal> {
+fn gather(
+    views: &Views,
+    request: &WriteRequest,
+    predicate: &Predicate,
+    at: Moment,
+) -> Result<GateFacts, Refusal> {
     let mut facts = GateFacts::default();
     for (place, name) in request.resources.iter().enumerate() {
         facts.resources.push(views.identity.find_resource(name).map(|resource| resource.id).ok_or(place));
@@ -175,7 +201,12 @@ fn inherit(views: &Views, parent: Option<&Version>, facts: &mut GateFacts) {
 }
 
 /// The head that a write replaces: visible, and the one that the writer expects.
-fn replaced<'a>(views: &'a Views, request: &WriteRequest, predicate: &Predicate, at: Moment) -> Result<Option<&'a Version>, Refusal> {
+fn replaced<'a>(
+    views: &'a Views,
+    request: &WriteRequest,
+    predicate: &Predicate,
+    at: Moment,
+) -> Result<Option<&'a Version>, Refusal> {
     let head_of = |item: ItemId| {
         views.items.visible_head(item, predicate, at).map(|(_, head)| head).ok_or_else(Refusal::not_found)
     };
@@ -194,7 +225,12 @@ fn replaced<'a>(views: &'a Views, request: &WriteRequest, predicate: &Predicate,
 }
 
 /// A version that must be visible and a head.
-fn head_with<'a>(views: &'a Views, id: VersionId, predicate: &Predicate, at: Moment) -> Result<&'a Version, Refusal> {
+fn head_with<'a>(
+    views: &'a Views,
+    id: VersionId,
+    predicate: &Predicate,
+    at: Moment,
+) -> Result<&'a Version, Refusal> {
     let visible = |version: &&Version| predicate.admits(version.owner, version.tier);
     let version = views.items.find_version(id).filter(visible).ok_or_else(Refusal::not_found)?;
     let item = views.items.item_of(version).ok_or_else(Refusal::not_found)?;
@@ -236,10 +272,24 @@ fn scoped_token(tenant: &Tenant, call: &Call, admitted: &Admitted, token: &Hash)
     };
     let expected: &[u8] = request.expected_version.as_ref().map_or(&[], |version| version.as_bytes());
     let (user, tier) = (call.caller.user(), admitted.tier().as_str());
-    tenant.fingerprint(&[b"token", token, user.as_bytes(), request.namespace.as_bytes(), tier.as_bytes(), &target, expected])
+    tenant.fingerprint(&[
+        b"token",
+        token,
+        user.as_bytes(),
+        request.namespace.as_bytes(),
+        tier.as_bytes(),
+        &target,
+        expected,
+    ])
 }
 
-fn provenance(tenant: &Tenant, call: &Call, admitted: &Admitted, ids: (ItemId, VersionId), now: Timestamp) -> Result<(Vec<u8>, Hash), Refusal> {
+fn provenance(
+    tenant: &Tenant,
+    call: &Call,
+    admitted: &Admitted,
+    ids: (ItemId, VersionId),
+    now: Timestamp,
+) -> Result<(Vec<u8>, Hash), Refusal> {
     let request = admitted.request();
     let record = Provenance {
         provenance_id: ProvenanceId::from_bytes(tenant.entropy.bytes()).to_string(),
@@ -286,10 +336,12 @@ impl Prepared {
         let (token, request, item) = (written.token, written.request, written.item);
         let mut touches = vec![Touch::Token(token), Touch::Item(item)];
         touches.extend(request.map(Touch::Request));
-        let mut trail = tenant.row(call, ACTION, "committed", vec![item.to_string(), written.version.to_string()]);
+        let mut trail =
+            tenant.row(call, ACTION, "committed", vec![item.to_string(), written.version.to_string()]);
         trail.record.trace_id = trace;
         let sealed = Some(tenant.seal(&payload)?);
-        let draft = Draft { actor: call.caller.actor(), event: Event::VersionWritten(written), sealed, opened };
+        let draft =
+            Draft { actor: call.caller.actor(), event: Event::VersionWritten(written), sealed, opened };
         let check = move |views: &Views, now: Timestamp| {
             known(views, &token, request.as_ref(), now)?;
             in_time(deadline, now)?;
@@ -308,7 +360,8 @@ fn known(views: &Views, token: &Hash, request: Option<&Hash>, now: Timestamp) ->
     if let Some((version, first)) = request.and_then(|request| views.items.requested(request, now)) {
         if first != token {
             let fault = Fault::new("/request_id", Code::RequestIdReused, "a fresh UUID for other content");
-            let refusal = Refusal::new(Code::RequestIdReused, "this request id came with other content before");
+            let refusal =
+                Refusal::new(Code::RequestIdReused, "this request id came with other content before");
             return Err(refusal.at(GateName::Preflight).with(vec![fault]).into());
         }
         return Err(Objection::Replayed(version.id));
@@ -323,7 +376,10 @@ fn known(views: &Views, token: &Hash, request: Option<&Hash>, now: Timestamp) ->
 fn in_time(deadline: Option<Timestamp>, now: Timestamp) -> Result<(), Objection> {
     match deadline {
         Some(deadline) if deadline <= now => {
-            let refusal = Refusal::new(Code::DeadlineExceeded, "the deadline passed before the commit; nothing was written");
+            let refusal = Refusal::new(
+                Code::DeadlineExceeded,
+                "the deadline passed before the commit; nothing was written",
+            );
             Err(refusal.at(GateName::Preflight).into())
         }
         _ => Ok(()),
@@ -331,7 +387,12 @@ fn in_time(deadline: Option<Timestamp>, now: Timestamp) -> Result<(), Objection>
 }
 
 /// The head must be the one that the write was prepared against.
-fn still_head(views: &Views, item: ItemId, replaced: Option<VersionId>, now: Timestamp) -> Result<(), Objection> {
+fn still_head(
+    views: &Views,
+    item: ItemId,
+    replaced: Option<VersionId>,
+    now: Timestamp,
+) -> Result<(), Objection> {
     let Some(replaced) = replaced else { return Ok(()) };
     let at = Moment { lsn: views.lsn(), time: now };
     let head = views.items.find_item(item).and_then(|item| views.items.head_at(item, at));

@@ -1,5 +1,5 @@
 //! Random histories against a naive fold: what any past moment shows, and that rebuilt views equal incremental ones.
-#![allow(clippy::unwrap_used, reason = "a failure is a panic")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a panic")]
 
 mod support;
 
@@ -45,7 +45,9 @@ impl Model {
 }
 
 async fn take(bench: &Bench, who: &Call, model: &mut Model, step: &Step, serial: usize) {
-    let live = |model: &Model, item: usize| model.items.get(item).filter(|(_, chain)| !chain.is_empty()).map(|(id, _)| id.clone());
+    let live = |model: &Model, item: usize| {
+        model.items.get(item).filter(|(_, chain)| !chain.is_empty()).map(|(id, _)| id.clone())
+    };
     match step {
         Step::Write(text) => {
             let text = format!("text {text} {serial}");
@@ -76,7 +78,9 @@ async fn take(bench: &Bench, who: &Call, model: &mut Model, step: &Step, serial:
                 bench.engine.pin(who, &id, None).await.unwrap();
             }
         }
-        Step::Wait(ms) => bench.clock.set(Timestamp::from_micros(bench.now().as_micros() + u64::from(*ms) * 1000)),
+        Step::Wait(ms) => {
+            bench.clock.set(Timestamp::from_micros(bench.now().as_micros() + u64::from(*ms) * 1000))
+        }
     }
 }
 
@@ -98,7 +102,12 @@ async fn play(steps: Vec<Step>, seed: u64) {
     let mut by_time: BTreeMap<Timestamp, BTreeMap<String, String>> = BTreeMap::new();
     for (serial, step) in steps.iter().enumerate() {
         take(&bench, &ana, &mut model, step, serial).await;
-        let token = bench.engine.search(&ana, tabellion_engine::reply::SearchQuery { query: "text".into(), ..Default::default() }).await.unwrap().token;
+        let token = bench
+            .engine
+            .search(&ana, tabellion_engine::reply::SearchQuery { query: "text".into(), ..Default::default() })
+            .await
+            .unwrap()
+            .token;
         past.push((token, model.heads()));
         by_time.insert(bench.now(), model.heads());
     }

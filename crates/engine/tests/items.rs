@@ -1,5 +1,5 @@
 //! Items through the engine: writing, replaying, travelling in time, rolling back.
-#![allow(clippy::unwrap_used, reason = "a failure is a panic")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a panic")]
 
 mod support;
 
@@ -164,9 +164,11 @@ async fn lifetimes_by_layer() {
     let bench = open(None, 8);
     let ana = bench.member("ana").await;
     let before = bench.size().await;
-    let scratch = bench.engine.write(&ana, draft(json!({"text": "scratch", "layer": "working"}))).await.unwrap();
+    let scratch =
+        bench.engine.write(&ana, draft(json!({"text": "scratch", "layer": "working"}))).await.unwrap();
     assert_eq!(bench.size().await, before);
-    let session = bench.engine.write(&ana, draft(json!({"text": "noted", "layer": "session"}))).await.unwrap();
+    let session =
+        bench.engine.write(&ana, draft(json!({"text": "noted", "layer": "session"}))).await.unwrap();
     let (scratch, session) = (scratch.id.to_string(), session.id.to_string());
     assert!(bench.engine.get(&ana, &scratch, None).await.is_ok());
     bench.pass(Period::from_secs(15 * 60));
@@ -196,13 +198,21 @@ async fn hidden_looks_like_missing() {
                 bench.engine.retract(who, &id, None).await.unwrap_err(),
                 bench.engine.rollback(who, &id, Some(&anas.version.to_string()), None).await.unwrap_err(),
                 bench.engine.pin(who, &id, None).await.unwrap_err(),
-                bench.engine.write(who, WriteDraft { item: Some(id.clone()), ..draft(json!({"text": "x"})) }).await.unwrap_err(),
+                bench
+                    .engine
+                    .write(who, WriteDraft { item: Some(id.clone()), ..draft(json!({"text": "x"})) })
+                    .await
+                    .unwrap_err(),
                 bench.engine.write(who, draft(json!({"text": "x", "supersedes": id}))).await.unwrap_err(),
             ]);
         }
         assert_eq!(answers[0], answers[1]);
         assert!(answers[0].iter().all(|refusal| refusal.code == Code::NotFound));
-        let found = bench.engine.search(who, SearchQuery { query: "secret plan".into(), ..SearchQuery::default() }).await.unwrap();
+        let found = bench
+            .engine
+            .search(who, SearchQuery { query: "secret plan".into(), ..SearchQuery::default() })
+            .await
+            .unwrap();
         assert!(found.results.is_empty());
         assert!(bench.engine.list(who, ListQuery::default()).await.unwrap().rows.is_empty());
     }
@@ -214,7 +224,11 @@ async fn tokens_are_bound_to_their_caller() {
     let bench = open(None, 10);
     let (ana, bob) = (bench.member("ana").await, bench.member("bob").await);
     let written = bench.write(&ana, "mine").await;
-    let with = |token: &str| SearchQuery { query: "mine".into(), min_token: Some(token.to_owned()), ..SearchQuery::default() };
+    let with = |token: &str| SearchQuery {
+        query: "mine".into(),
+        min_token: Some(token.to_owned()),
+        ..SearchQuery::default()
+    };
     assert_eq!(bench.engine.search(&ana, with(&written.token)).await.unwrap().results.len(), 1);
     assert_eq!(bench.engine.search(&bob, with(&written.token)).await.unwrap_err().code, Code::TokenInvalid);
     assert_eq!(bench.engine.search(&ana, with("nonsense")).await.unwrap_err().code, Code::TokenInvalid);
@@ -235,23 +249,31 @@ async fn the_trail_has_a_row_for_every_operation() {
     bench.engine.write(&ana, draft(json!({"text": ""}))).await.unwrap_err();
     bench.engine.retract(&ana, &id, None).await.unwrap();
     let rows = bench.engine.audit(&ana, AuditQuery::default()).await.unwrap().rows;
-    let seen: Vec<(&str, &str)> = rows.iter().rev().map(|row| (row.action.as_str(), row.outcome.as_str())).collect();
-    assert_eq!(seen, [
-        ("write", "committed"),
-        ("get", "ok"),
-        ("search", "ok"),
-        ("get", "NOT_FOUND"),
-        ("create_user", "FORBIDDEN"),
-        ("write", "SCHEMA_INVALID"),
-        ("retract", "retracted"),
-    ]);
+    let seen: Vec<(&str, &str)> =
+        rows.iter().rev().map(|row| (row.action.as_str(), row.outcome.as_str())).collect();
+    assert_eq!(
+        seen,
+        [
+            ("write", "committed"),
+            ("get", "ok"),
+            ("search", "ok"),
+            ("get", "NOT_FOUND"),
+            ("create_user", "FORBIDDEN"),
+            ("write", "SCHEMA_INVALID"),
+            ("retract", "retracted"),
+        ]
+    );
     assert!(rows.iter().all(|row| row.lsn.is_none() && row.user == Some(ana.caller.user())));
     let all = bench.engine.audit(&bench.admin, AuditQuery::default()).await.unwrap().rows;
     assert!(all.len() > rows.len() && all.iter().all(|row| row.lsn.is_some()));
     let mut paged = Vec::new();
     let mut cursor = None;
     loop {
-        let page = bench.engine.audit(&ana, AuditQuery { limit: Some(3), cursor, action: Some("get".into()) }).await.unwrap();
+        let page = bench
+            .engine
+            .audit(&ana, AuditQuery { limit: Some(3), cursor, action: Some("get".into()) })
+            .await
+            .unwrap();
         paged.extend(page.rows);
         cursor = page.next;
         if cursor.is_none() {
@@ -272,13 +294,19 @@ async fn provenance_is_complete() {
     let written = bench.engine.write(&ana, draft(body)).await.unwrap();
     let record = bench.engine.provenance(&ana, &written.id.to_string(), None).await.unwrap();
     assert_eq!(record.memory_item_id, written.id.to_string());
-    assert_eq!((record.source_session_id.as_deref(), record.source_task_id.as_deref()), (Some("s"), Some("t")));
+    assert_eq!(
+        (record.source_session_id.as_deref(), record.source_task_id.as_deref()),
+        (Some("s"), Some("t"))
+    );
     assert_eq!(record.agent_confidence, 0.8);
     // Highest authority first, and never above what the kind of source allows.
     let authority: Vec<f64> = record.evidence_refs.iter().map(|evidence| evidence.authority).collect();
     assert_eq!(authority, [0.85, 0.3]);
     let canonical = br#"{"kind":"note","text":"Port 8080 serves the API"}"#;
-    assert_eq!(record.content_hash, tabellion_core::canonical::hex(&tabellion_core::canonical::sha256(canonical)));
+    assert_eq!(
+        record.content_hash,
+        tabellion_core::canonical::hex(&tabellion_core::canonical::sha256(canonical))
+    );
     let bad = json!({"text": "x", "evidence": [{"source_type": "document", "source_uri": "d", "accessed_at": "2026-11-15T00:00:00Z",
         "excerpt": "words", "excerpt_hash": "00".repeat(32)}]});
     let before = bench.size().await;
@@ -296,7 +324,10 @@ async fn keys_end() {
     let revoked = bench.engine.create_key(&bench.admin, Some("ana"), Some("market"), None).await.unwrap();
     let expired = bench.engine.create_key(&bench.admin, Some("ana"), None, Some(&end)).await.unwrap();
     let service = bench.engine.create_key(&bench.admin, None, Some("market"), None).await.unwrap();
-    assert!(bench.engine.authenticate(&revoked.secret).is_ok() && bench.engine.authenticate(&expired.secret).is_ok());
+    assert!(
+        bench.engine.authenticate(&revoked.secret).is_ok()
+            && bench.engine.authenticate(&expired.secret).is_ok()
+    );
     bench.engine.revoke_key(&bench.admin, &revoked.key.id.to_string()).await.unwrap();
     bench.pass(Period::from_secs(60));
     let unknown = bench.engine.authenticate("tab_guess").unwrap_err();

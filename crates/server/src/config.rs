@@ -322,7 +322,8 @@ impl Config {
         }
         let environment = Env::prefixed(ENV_PREFIX).filter(|key| is_setting(key.as_str())).split("__");
         let figment = figment.merge(environment).merge(Serialized::defaults(flags));
-        let mut config: Self = figment.extract().map_err(|error| ConfigError::Unreadable(error.to_string()))?;
+        let mut config: Self =
+            figment.extract().map_err(|error| ConfigError::Unreadable(error.to_string()))?;
         config.test_clock = flags.test_clock;
         config.check()?;
         Ok(config)
@@ -435,7 +436,8 @@ impl Secrets {
     /// # Errors
     /// When the master key is not one.
     pub fn from_env() -> Result<Self, ConfigError> {
-        let var = |name: &str| std::env::var(format!("{ENV_PREFIX}{name}")).ok().filter(|value| !value.is_empty());
+        let var =
+            |name: &str| std::env::var(format!("{ENV_PREFIX}{name}")).ok().filter(|value| !value.is_empty());
         let master_key = match var("MASTER_KEY") {
             Some(text) => Some(Secret::from_bytes(unhex32(text.trim()).ok_or(ConfigError::MasterKey)?)),
             None => None,
@@ -450,7 +452,9 @@ mod tests {
 
     /// The default file with every `# key = value` line made a setting. Prose has a second `#` or no `=`.
     fn uncommented() -> String {
-        let setting = |line: &&str| line.strip_prefix("# ").is_some_and(|rest| rest.split_once(" = ").is_some_and(is_key));
+        let setting = |line: &&str| {
+            line.strip_prefix("# ").is_some_and(|rest| rest.split_once(" = ").is_some_and(is_key))
+        };
         let is_section = |line: &&str| line.starts_with('[');
         let lines = DEFAULT_FILE.lines().filter(|line| setting(line) || is_section(line));
         lines.map(|line| line.strip_prefix("# ").unwrap_or(line)).collect::<Vec<_>>().join("\n")
@@ -471,10 +475,13 @@ mod tests {
     #[test]
     fn the_default_file_has_every_key() {
         let file: figment::value::Dict = Figment::from(Toml::string(&uncommented())).extract().unwrap();
-        let defaults: figment::value::Dict = Figment::from(Serialized::defaults(Config::default())).extract().unwrap();
+        let defaults: figment::value::Dict =
+            Figment::from(Serialized::defaults(Config::default())).extract().unwrap();
         let keys = |dict: &figment::value::Dict| -> Vec<String> {
             let of = |(name, value): (&String, &figment::value::Value)| match value {
-                figment::value::Value::Dict(_, inner) => inner.keys().map(|key| format!("{name}.{key}")).collect(),
+                figment::value::Value::Dict(_, inner) => {
+                    inner.keys().map(|key| format!("{name}.{key}")).collect()
+                }
                 _ => vec![name.clone()],
             };
             dict.iter().flat_map(of).collect()
@@ -498,7 +505,9 @@ mod tests {
 
     #[test]
     fn settings_are_told_from_other_variables() {
-        for (key, expected) in [("LIMITS__K_MAX", true), ("listen", true), ("URL", false), ("ADMIN_KEY", false)] {
+        for (key, expected) in
+            [("LIMITS__K_MAX", true), ("listen", true), ("URL", false), ("ADMIN_KEY", false)]
+        {
             assert_eq!(is_setting(key), expected, "{key}");
         }
     }
@@ -517,6 +526,9 @@ mod tests {
     #[test]
     fn a_limit_of_nothing_is_refused() {
         let limits = Limits { in_flight_max: 0, ..Limits::default() };
-        assert!(matches!(Config { limits, ..Config::default() }.check(), Err(ConfigError::NoRoom("in_flight_max"))));
+        assert!(matches!(
+            Config { limits, ..Config::default() }.check(),
+            Err(ConfigError::NoRoom("in_flight_max"))
+        ));
     }
 }

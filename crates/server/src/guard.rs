@@ -75,7 +75,13 @@ struct Line {
 impl Line {
     fn new(request: &Request, id: &str) -> Self {
         let method = metrics::method_label(request.method());
-        Self { method, route: route_of(request), id: id.to_owned(), started: Instant::now(), is_written: false }
+        Self {
+            method,
+            route: route_of(request),
+            id: id.to_owned(),
+            started: Instant::now(),
+            is_written: false,
+        }
     }
 
     fn answered(&mut self, status: StatusCode) {
@@ -118,8 +124,11 @@ pub(crate) async fn protect(State(app): State<Arc<App>>, mut request: Request, n
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind();
     match tokio::time::timeout(app.limits().request_time_max(), answer).await {
         Ok(Ok(response)) => response,
-        Ok(Err(_logged_by_the_hook)) => Refused(Refusal::new(Code::Internal, "something broke here; the log has more")).into_response(),
-        Err(_) => Refused(Refusal::new(Code::Timeout, "the request took longer than the server allows")).into_response(),
+        Ok(Err(_logged_by_the_hook)) => {
+            Refused(Refusal::new(Code::Internal, "something broke here; the log has more")).into_response()
+        }
+        Err(_) => Refused(Refusal::new(Code::Timeout, "the request took longer than the server allows"))
+            .into_response(),
     }
 }
 

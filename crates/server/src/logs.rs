@@ -10,7 +10,8 @@ use tracing_subscriber::fmt::SubscriberBuilder;
 
 /// Starts logging. A second start in one process keeps the first.
 pub(crate) fn start(log: Log) {
-    let builder = SubscriberBuilder::default().with_writer(std::io::stderr).with_env_filter(filter(log.level));
+    let builder =
+        SubscriberBuilder::default().with_writer(std::io::stderr).with_env_filter(filter(log.level));
     let started = match log.format {
         LogFormat::Json => {
             let json = builder.json().flatten_event(true).with_current_span(false).with_span_list(false);

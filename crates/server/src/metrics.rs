@@ -49,7 +49,8 @@ fn builder() -> PrometheusBuilder {
     let seconds = Matcher::Suffix("_seconds".to_owned());
     let plain = PrometheusBuilder::new();
     // Buckets are refused only if there are none.
-    let bucketed = plain.set_buckets(&COUNTS).and_then(|builder| builder.set_buckets_for_metric(seconds, &SECONDS));
+    let bucketed =
+        plain.set_buckets(&COUNTS).and_then(|builder| builder.set_buckets_for_metric(seconds, &SECONDS));
     bucketed.unwrap_or_default()
 }
 
@@ -66,7 +67,8 @@ fn describe() {
 
 /// Counts one answered request.
 pub(crate) fn answered(method: &'static str, route: &str, status: StatusCode, took: Duration) {
-    let labels = [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.as_str().to_owned())];
+    let labels =
+        [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.as_str().to_owned())];
     metrics::counter!("tabellion_http_requests_total", &labels).increment(1);
     metrics::histogram!("tabellion_http_request_seconds", &labels).record(took.as_secs_f64());
 }
@@ -100,7 +102,8 @@ fn process() {
     if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
         metrics::gauge!("process_open_fds").set(files.count() as f64);
     }
-    if let Some(seconds) = std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| cpu_seconds(&stat)) {
+    if let Some(seconds) = std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| cpu_seconds(&stat))
+    {
         metrics::gauge!("process_cpu_seconds_total").set(seconds);
     }
 }

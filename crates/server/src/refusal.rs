@@ -102,7 +102,9 @@ pub(crate) enum Wire {
 
 impl Wire {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let grpc = headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
+        let grpc = headers
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
         if grpc { Self::Grpc } else { Self::Json }
     }
 }
@@ -158,7 +160,10 @@ mod tests {
     async fn those_who_may_come_back_are_told_when() {
         let waiting = Refusal::new(Code::RateLimited, "why").retry_after(Period::from_secs(3));
         assert_eq!(rendered(waiting).await.0.headers()[header::RETRY_AFTER], "3");
-        assert_eq!(rendered(Refusal::new(Code::Overloaded, "why")).await.0.headers()[header::RETRY_AFTER], "1");
+        assert_eq!(
+            rendered(Refusal::new(Code::Overloaded, "why")).await.0.headers()[header::RETRY_AFTER],
+            "1"
+        );
         let (response, _) = rendered(Refusal::new(Code::Unauthenticated, "why")).await;
         assert_eq!(response.headers()[header::WWW_AUTHENTICATE], "Bearer");
     }
@@ -168,7 +173,10 @@ mod tests {
         let many = (0..1000).map(|n| Fault::new(format!("/{n}"), Code::UnknownField, "nothing")).collect();
         let (_, body) = rendered(Refusal::new(Code::SchemaInvalid, "why").with(many)).await;
         assert_eq!(body["errors"].as_array().unwrap().len(), FAULTS_MAX);
-        assert_eq!(body["errors"][0], serde_json::json!({"path": "/0", "code": "UNKNOWN_FIELD", "expected": "nothing"}));
+        assert_eq!(
+            body["errors"][0],
+            serde_json::json!({"path": "/0", "code": "UNKNOWN_FIELD", "expected": "nothing"})
+        );
     }
 
     #[test]

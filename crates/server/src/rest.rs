@@ -45,7 +45,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/items:batch", post(batch::write_batch))
         .route(
             ITEM,
-            get(items::read_item).put(items::update_item).delete(items::retract_item).post(items::change_item),
+            get(items::read_item)
+                .put(items::update_item)
+                .delete(items::retract_item)
+                .post(items::change_item),
         )
         .route("/v1/items/{id}/versions", get(items::list_versions))
         .route("/v1/items/{id}/provenance", get(items::read_provenance))

@@ -72,7 +72,11 @@ pub enum ServeError {
 ///
 /// # Errors
 /// When it cannot start, or the listener breaks.
-pub async fn serve(config: Config, secrets: Secrets, ready: oneshot::Sender<Ready>) -> Result<(), ServeError> {
+pub async fn serve(
+    config: Config,
+    secrets: Secrets,
+    ready: oneshot::Sender<Ready>,
+) -> Result<(), ServeError> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let told = async move {
         tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
@@ -155,12 +159,15 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
         data: Some(config.data.clone()),
         master_key: secrets.master_key,
         admin_key: secrets.admin_key,
-        clock: clock.clone().map_or_else(|| Arc::new(SystemClock) as Arc<dyn Clock>, |clock| clock as Arc<dyn Clock>),
+        clock: clock
+            .clone()
+            .map_or_else(|| Arc::new(SystemClock) as Arc<dyn Clock>, |clock| clock as Arc<dyn Clock>),
         entropy: Arc::new(SystemEntropy),
         limits: config.limits.engine(),
         audit_reads: config.audit_reads(),
     };
-    let opened = tokio::task::spawn_blocking(move || Engine::open(options)).await.map_err(|_| ServeError::Lost)?;
+    let opened =
+        tokio::task::spawn_blocking(move || Engine::open(options)).await.map_err(|_| ServeError::Lost)?;
     let (engine, first_start) = opened?;
     Ok((App::new(engine, config.limits, clock), first_start))
 }
@@ -209,7 +216,8 @@ async fn accept(
     let server = bounded(axum_server::from_tcp(listener)?, &config).handle(handle);
     match config.tls.files()? {
         None => {
-            let intake = Intake::new(DefaultAcceptor::new(), limits.connections_max, limits.header_time_max());
+            let intake =
+                Intake::new(DefaultAcceptor::new(), limits.connections_max, limits.header_time_max());
             server.acceptor(intake).serve(service).await?;
         }
         Some((cert, key)) => {

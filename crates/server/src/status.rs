@@ -98,11 +98,18 @@ mod tests {
     fn the_table_of_the_manual_is_this_one() {
         let manual = include_str!("../../../docs/api.md");
         for (name, kind) in KINDS {
-            let code = *Code::ALL.iter().find(|code| code.kind() == kind && **code != Code::MethodNotAllowed).unwrap();
+            let code = *Code::ALL
+                .iter()
+                .find(|code| code.kind() == kind && **code != Code::MethodNotAllowed)
+                .unwrap();
             let grpc_name = GRPC_NAMES.iter().find(|(number, _)| *number == grpc(kind)).unwrap().1;
             let cells = format!("| {} | {grpc_name} | {} |", http(code).as_u16(), json_rpc(kind));
-            let row = manual.lines().find(|line| line.starts_with(&format!("| {name}")) && line.contains("| -32"));
-            assert!(row.is_some_and(|row| row.ends_with(&cells)), "{name}: {row:?} does not end with {cells}");
+            let row =
+                manual.lines().find(|line| line.starts_with(&format!("| {name}")) && line.contains("| -32"));
+            assert!(
+                row.is_some_and(|row| row.ends_with(&cells)),
+                "{name}: {row:?} does not end with {cells}"
+            );
         }
     }
 

@@ -55,7 +55,8 @@ impl Answer {
 
     fn fault_at(&self, path: &str, code: &str) {
         let errors = self.json()["errors"].clone();
-        let found = errors.as_array().unwrap().iter().any(|fault| fault["path"] == path && fault["code"] == code);
+        let found =
+            errors.as_array().unwrap().iter().any(|fault| fault["path"] == path && fault["code"] == code);
         assert!(found, "no {code} at {path}: {errors}");
     }
 }
@@ -152,7 +153,9 @@ async fn verbs_stand_behind_their_item() {
 #[tokio::test]
 async fn the_credential_comes_first() {
     let server = Server::start();
-    for (method, path) in [("POST", "/v1/items"), ("POST", "/v1/items:batch"), ("GET", "/v1/whoami"), ("POST", "/v1/users")] {
+    for (method, path) in
+        [("POST", "/v1/items"), ("POST", "/v1/items:batch"), ("GET", "/v1/whoami"), ("POST", "/v1/users")]
+    {
         let bare = Request::builder().method(method).uri(path).body(Body::from("{broken")).unwrap();
         let answer = server.send(bare).await;
         answer.refused(401, "UNAUTHENTICATED");
@@ -201,11 +204,19 @@ async fn bodies_are_read_under_limits() {
     let server = Server::with(Limits { body_bytes_max: 1000, ..Limits::default() });
     server.raw("POST", "/v1/items", "x".repeat(1001)).await.refused(413, "TOO_LARGE");
     server.raw("POST", "/v1/items", "{\"text\":").await.refused(400, "MALFORMED");
-    assert!(server.raw("POST", "/v1/items", "{\"text\":").await.json()["message"].as_str().unwrap().contains("line 1 column 8"));
+    assert!(
+        server.raw("POST", "/v1/items", "{\"text\":").await.json()["message"]
+            .as_str()
+            .unwrap()
+            .contains("line 1 column 8")
+    );
     server.raw("POST", "/v1/items", &b"{\"text\":\"\xff\"}"[..]).await.refused(400, "MALFORMED");
     server.raw("POST", "/v1/items", "[]").await.refused(400, "MALFORMED");
     server.raw("POST", "/v1/search", "[\"a\"]").await.refused(400, "MALFORMED");
-    server.raw("POST", "/v1/items", format!("{}1{}", "[".repeat(65), "]".repeat(65))).await.refused(400, "TOO_DEEP");
+    server
+        .raw("POST", "/v1/items", format!("{}1{}", "[".repeat(65), "]".repeat(65)))
+        .await
+        .refused(400, "TOO_DEEP");
     let none = server.raw("POST", "/v1/items", "").await;
     none.refused(422, "SCHEMA_INVALID");
     none.fault_at("/text", "MISSING_REQUIRED_FIELD");
@@ -280,7 +291,10 @@ async fn an_item_is_written_read_changed_and_retracted() {
     let back = server.raw("POST", &format!("{path}:rollback"), "").await.expect(200);
     assert_eq!(back["status"], "rolled_back_with_reactivation");
     assert_eq!(server.get(&path).await.expect(200)["text"], "Port 8080 serves the API");
-    assert_eq!(server.raw("DELETE", &format!("{path}?reason=wrong"), "").await.expect(200)["status"], "retracted");
+    assert_eq!(
+        server.raw("DELETE", &format!("{path}?reason=wrong"), "").await.expect(200)["status"],
+        "retracted"
+    );
     server.get(&path).await.refused(404, "NOT_FOUND");
     assert_eq!(server.get("/v1/items?limit=10").await.expect(200), json!({"items": [], "next": null}));
 }
@@ -331,7 +345,8 @@ async fn a_batch_is_answered_line_by_line() {
     let answer = server.raw("POST", "/v1/items:batch", body).await;
     assert_eq!(answer.headers[header::CONTENT_TYPE], "application/x-ndjson");
     let lines = answer.lines();
-    let seen: Vec<_> = lines.iter().map(|line| (line["line"].as_u64().unwrap(), line["status"].as_str().unwrap())).collect();
+    let seen: Vec<_> =
+        lines.iter().map(|line| (line["line"].as_u64().unwrap(), line["status"].as_str().unwrap())).collect();
     assert_eq!(seen[..3], [(1, "committed"), (3, "rejected"), (4, "rejected")]);
     assert_eq!((seen[3].0, seen[4]), (5, (6, "committed")));
     assert_eq!(lines[3]["id"], lines[0]["id"], "the same write twice is one item");
@@ -343,7 +358,8 @@ async fn a_batch_is_answered_line_by_line() {
 
 #[tokio::test]
 async fn a_batch_has_limits() {
-    let limits = Limits { batch_lines_max: 3, batch_line_bytes_max: 40, batch_bytes_max: 400, ..Limits::default() };
+    let limits =
+        Limits { batch_lines_max: 3, batch_line_bytes_max: 40, batch_bytes_max: 400, ..Limits::default() };
     let server = Server::with(limits);
     let five: String = (0..5).map(|n| format!("{{\"text\":\"line {n}\"}}\n")).collect();
     let lines = server.raw("POST", "/v1/items:batch", five).await.lines();
@@ -460,11 +476,18 @@ async fn everything_described_is_routed() {
     for (path, operations) in description["paths"].as_object().unwrap() {
         for (method, operation) in operations.as_object().unwrap() {
             let path = path.replace("{id}", "itm_aaaaaaaaaaaaaaaaaaaaaaaaaa");
-            let request = Request::builder().method(method.to_uppercase().as_str()).uri(&path).body(Body::empty()).unwrap();
+            let request = Request::builder()
+                .method(method.to_uppercase().as_str())
+                .uri(&path)
+                .body(Body::empty())
+                .unwrap();
             let status = server.send(request).await.status.as_u16();
             let open = operation["security"] == json!([{}]);
             assert_eq!(status, if open { 200 } else { 401 }, "{method} {path}");
-            assert!(operation["responses"][status.to_string()].is_object(), "{method} {path} does not tell of {status}");
+            assert!(
+                operation["responses"][status.to_string()].is_object(),
+                "{method} {path} does not tell of {status}"
+            );
         }
     }
 }

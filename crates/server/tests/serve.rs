@@ -84,7 +84,9 @@ async fn it_starts_answers_and_ends() {
 async fn requests_under_way_are_finished() {
     let server = start(|_| {}).await;
     let mut stream = server.connect().await;
-    let head = format!("POST /v1/items HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {ADMIN}\r\ncontent-length: 12\r\n\r\n");
+    let head = format!(
+        "POST /v1/items HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {ADMIN}\r\ncontent-length: 12\r\n\r\n"
+    );
     stream.write_all(head.as_bytes()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
     server.stop.send(()).unwrap();

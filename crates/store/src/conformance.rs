@@ -86,7 +86,8 @@ fn heads_come_in_order(store: &dyn Store) {
     for first in [1, 3, 5, 7] {
         store.append(&[append_of(LogName::Audit, first, 2)]).unwrap();
     }
-    let sizes: Vec<u64> = store.heads(LogName::Audit, 2, 2).unwrap().iter().map(|signed| signed.head.size).collect();
+    let sizes: Vec<u64> =
+        store.heads(LogName::Audit, 2, 2).unwrap().iter().map(|signed| signed.head.size).collect();
     assert_eq!(sizes, [4, 6]);
     assert_eq!(store.latest_head(LogName::Audit).unwrap().unwrap(), append_of(LogName::Audit, 7, 2).head);
 }

@@ -20,7 +20,9 @@ const AHEAD_MAX: usize = 4096;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The master key is another one, or the bytes changed.
-    #[error("{0} does not open under the master key; give the key that this data was made with (TABELLION_MASTER_KEY, or keys/master.key)")]
+    #[error(
+        "{0} does not open under the master key; give the key that this data was made with (TABELLION_MASTER_KEY, or keys/master.key)"
+    )]
     CannotOpen(String),
     /// A secret is missing.
     #[error("the key store has no {0}; it is incomplete or not of this tenant")]
@@ -56,12 +58,18 @@ impl KeyStore {
     ///
     /// # Errors
     /// When the master key is another one, or the file cannot be used.
-    pub fn open(path: Option<&Path>, tenant: TenantId, master: &Secret, fill: Fill<'_>) -> Result<Self, KeyError> {
+    pub fn open(
+        path: Option<&Path>,
+        tenant: TenantId,
+        master: &Secret,
+        fill: Fill<'_>,
+    ) -> Result<Self, KeyError> {
         let connection = connect(path)?;
         let tables = "CREATE TABLE IF NOT EXISTS secret (name TEXT PRIMARY KEY, wrapped BLOB NOT NULL);
                       CREATE TABLE IF NOT EXISTS data_key (id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, wrapped BLOB NOT NULL);";
         connection.execute_batch(tables).map_err(engine)?;
-        let count: i64 = connection.query_row("SELECT count(*) FROM secret", [], |row| row.get(0)).map_err(engine)?;
+        let count: i64 =
+            connection.query_row("SELECT count(*) FROM secret", [], |row| row.get(0)).map_err(engine)?;
         if count == 0 {
             create_secrets(&connection, tenant, master, fill)?;
         }
@@ -77,7 +85,12 @@ impl KeyStore {
         Self::load(read_only(path)?, None, tenant, master)
     }
 
-    fn load(connection: Connection, reader: Option<Connection>, tenant: TenantId, master: &Secret) -> Result<Self, KeyError> {
+    fn load(
+        connection: Connection,
+        reader: Option<Connection>,
+        tenant: TenantId,
+        master: &Secret,
+    ) -> Result<Self, KeyError> {
         let secrets = secrets(&connection, tenant, master)?;
         let named = |name: &str| secrets.get(name).cloned().ok_or_else(|| KeyError::Missing(name.to_owned()));
         let epochs: BTreeMap<u64, Secret> = secrets
@@ -87,8 +100,9 @@ impl KeyStore {
         if epochs.is_empty() {
             return Err(KeyError::Missing("epoch key".into()));
         }
-        let last: i64 =
-            connection.query_row("SELECT coalesce(max(id), 0) FROM data_key", [], |row| row.get(0)).map_err(engine)?;
+        let last: i64 = connection
+            .query_row("SELECT coalesce(max(id), 0) FROM data_key", [], |row| row.get(0))
+            .map_err(engine)?;
         let next = u64::try_from(last).unwrap_or(0) + 1;
         Ok(Self {
             tenant,
@@ -138,7 +152,8 @@ impl KeyStore {
     /// # Errors
     /// When they could not be made durable; none of them is given out then.
     pub fn make_ahead(&self, fill: Fill<'_>) -> Result<(), KeyError> {
-        let (epoch, under) = self.epochs.last_key_value().ok_or_else(|| KeyError::Missing("epoch key".into()))?;
+        let (epoch, under) =
+            self.epochs.last_key_value().ok_or_else(|| KeyError::Missing("epoch key".into()))?;
         // Held to the end: one maker at a time, so numbers are not given twice.
         let mut connection = self.connection.lock();
         let (first, count) = {
@@ -176,7 +191,9 @@ impl KeyStore {
         let row = {
             // A connection of its own where there is a file: reading never waits for keys being made.
             let connection = self.reader.as_ref().unwrap_or(&self.connection).lock();
-            let mut select = connection.prepare_cached("SELECT epoch, wrapped FROM data_key WHERE id = ?1").map_err(engine)?;
+            let mut select = connection
+                .prepare_cached("SELECT epoch, wrapped FROM data_key WHERE id = ?1")
+                .map_err(engine)?;
             select
                 .query_row([sql_number(id)], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
                 .optional()
@@ -226,7 +243,9 @@ impl KeyStore {
             )
             .map_err(engine)?;
         for (name, wrapped) in secrets {
-            connection.execute("INSERT INTO secret (name, wrapped) VALUES (?1, ?2)", params![name, wrapped]).map_err(engine)?;
+            connection
+                .execute("INSERT INTO secret (name, wrapped) VALUES (?1, ?2)", params![name, wrapped])
+                .map_err(engine)?;
         }
         Ok(Restoring(connection))
     }
@@ -244,7 +263,9 @@ impl Restoring {
         let transaction = self.0.transaction().map_err(engine)?;
         for (id, epoch, wrapped) in rows {
             let sql = "INSERT INTO data_key (id, epoch, wrapped) VALUES (?1, ?2, ?3)";
-            transaction.execute(sql, params![sql_number(*id), sql_number(*epoch), wrapped]).map_err(engine)?;
+            transaction
+                .execute(sql, params![sql_number(*id), sql_number(*epoch), wrapped])
+                .map_err(engine)?;
         }
         transaction.commit().map_err(engine)
     }
@@ -252,7 +273,8 @@ impl Restoring {
 
 fn connect(path: Option<&Path>) -> Result<Connection, KeyError> {
     let Some(path) = path else { return Connection::open_in_memory().map_err(engine) };
-    crate::files::touch_private(path).map_err(|error| KeyError::Engine(format!("{}: {error}", path.display())))?;
+    crate::files::touch_private(path)
+        .map_err(|error| KeyError::Engine(format!("{}: {error}", path.display())))?;
     let connection = Connection::open(path).map_err(engine)?;
     connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(engine)?;
     connection.pragma_update(None, "journal_mode", "WAL").map_err(engine)?;
@@ -263,12 +285,18 @@ fn connect(path: Option<&Path>) -> Result<Connection, KeyError> {
 }
 
 fn read_only(path: &Path) -> Result<Connection, KeyError> {
-    let connection = Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(engine)?;
+    let connection =
+        Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(engine)?;
     connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(engine)?;
     Ok(connection)
 }
 
-fn create_secrets(connection: &Connection, tenant: TenantId, master: &Secret, fill: Fill<'_>) -> Result<(), KeyError> {
+fn create_secrets(
+    connection: &Connection,
+    tenant: TenantId,
+    master: &Secret,
+    fill: Fill<'_>,
+) -> Result<(), KeyError> {
     let transaction = connection.unchecked_transaction().map_err(engine)?;
     for name in ["tenant", "signing", "epoch/1"] {
         let wrapped = wrap(master, &random_nonce(fill), &secret_place(tenant, name), &random_secret(fill));
@@ -284,7 +312,11 @@ fn wrapped_secrets(connection: &Connection) -> Result<Vec<(String, Vec<u8>)>, Ke
     rows.collect::<Result<_, _>>().map_err(engine)
 }
 
-fn secrets(connection: &Connection, tenant: TenantId, master: &Secret) -> Result<BTreeMap<String, Secret>, KeyError> {
+fn secrets(
+    connection: &Connection,
+    tenant: TenantId,
+    master: &Secret,
+) -> Result<BTreeMap<String, Secret>, KeyError> {
     wrapped_secrets(connection)?
         .into_iter()
         .map(|(name, wrapped)| match unwrap(master, &secret_place(tenant, &name), &wrapped) {
@@ -318,6 +350,7 @@ fn sql_number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
 fn engine(error: rusqlite::Error) -> KeyError {
     KeyError::Engine(error.to_string())
 }
@@ -360,7 +393,8 @@ mod tests {
         drop(KeyStore::open(Some(&path), tenant, &Secret::from_bytes([2; 32]), &fill).unwrap());
         let other_master = KeyStore::open(Some(&path), tenant, &Secret::from_bytes([3; 32]), &fill);
         assert!(matches!(other_master, Err(KeyError::CannotOpen(_))));
-        let other_tenant = KeyStore::open(Some(&path), TenantId::from_bytes([9; 16]), &Secret::from_bytes([2; 32]), &fill);
+        let other_tenant =
+            KeyStore::open(Some(&path), TenantId::from_bytes([9; 16]), &Secret::from_bytes([2; 32]), &fill);
         assert!(matches!(other_tenant, Err(KeyError::CannotOpen(_))));
     }
 }

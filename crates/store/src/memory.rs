@@ -73,7 +73,15 @@ impl Store for MemoryStore {
 
     fn leaves(&self, log: LogName, from: Lsn, to: Lsn) -> Result<Vec<Hash>, StoreError> {
         let count = usize::try_from((to.get() + 1).saturating_sub(from.get())).unwrap_or(0);
-        Ok(self.log(log).read().records.iter().skip(place(from)).take(count).map(|record| record.leaf).collect())
+        Ok(self
+            .log(log)
+            .read()
+            .records
+            .iter()
+            .skip(place(from))
+            .take(count)
+            .map(|record| record.leaf)
+            .collect())
     }
 
     fn tile(&self, log: LogName, level: u8, index: u64) -> Result<Option<Hash>, StoreError> {

@@ -31,7 +31,8 @@ impl SqliteStore {
     /// # Errors
     /// When the file cannot be opened, or was written by a newer version.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        crate::files::touch_private(path).map_err(|error| StoreError::Engine(format!("{}: {error}", path.display())))?;
+        crate::files::touch_private(path)
+            .map_err(|error| StoreError::Engine(format!("{}: {error}", path.display())))?;
         let mut writer = Connection::open(path).map_err(engine)?;
         writer.busy_timeout(BUSY).map_err(engine)?;
         writer.pragma_update(None, "journal_mode", "WAL").map_err(engine)?;
@@ -47,7 +48,7 @@ impl SqliteStore {
     /// When there is no such file or it is of another version.
     pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         let store = Self { path: path.to_owned(), writer: Mutex::new(None), readers: Mutex::new(Vec::new()) };
-        store.read(|reader| schema::check(reader))??;
+        store.read(schema::check)??;
         Ok(store)
     }
 
@@ -74,6 +75,7 @@ impl SqliteStore {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
 fn engine(error: rusqlite::Error) -> StoreError {
     StoreError::Engine(error.to_string())
 }
@@ -104,10 +106,12 @@ impl Store for SqliteStore {
     }
 
     fn records(&self, log: LogName, from: Lsn, limit: usize) -> Result<Vec<Record>, StoreError> {
-        let sql = on(log, "SELECT lsn, body, sealed, leaf FROM {log}_entry WHERE lsn >= ?1 ORDER BY lsn LIMIT ?2");
+        let sql =
+            on(log, "SELECT lsn, body, sealed, leaf FROM {log}_entry WHERE lsn >= ?1 ORDER BY lsn LIMIT ?2");
         self.read(|reader| {
             let mut statement = reader.prepare_cached(&sql).map_err(engine)?;
-            let mut rows = statement.query(params![sql_number(from.get()), sql_number(limit as u64)]).map_err(engine)?;
+            let mut rows =
+                statement.query(params![sql_number(from.get()), sql_number(limit as u64)]).map_err(engine)?;
             let mut records = Vec::new();
             while let Some(row) = rows.next().map_err(engine)? {
                 records.push(record(log, row)?);
@@ -133,7 +137,8 @@ impl Store for SqliteStore {
             let mut leaves = Vec::new();
             while let Some(row) = rows.next().map_err(engine)? {
                 let lsn = lsn_of(log, row)?;
-                leaves.push(hash_column(row, 1).ok_or_else(|| damaged(log, lsn, "its hash is not 32 bytes"))?);
+                leaves
+                    .push(hash_column(row, 1).ok_or_else(|| damaged(log, lsn, "its hash is not 32 bytes"))?);
             }
             Ok(leaves)
         })?
@@ -153,7 +158,9 @@ impl Store for SqliteStore {
 
     fn heads(&self, log: LogName, after: u64, limit: usize) -> Result<Vec<SignedHead>, StoreError> {
         let sql = "SELECT size, time, root, signature FROM {log}_head WHERE size > ?1 ORDER BY size LIMIT ?2";
-        self.read(|reader| heads(reader, &on(log, sql), params![sql_number(after), sql_number(limit as u64)]))?
+        self.read(|reader| {
+            heads(reader, &on(log, sql), params![sql_number(after), sql_number(limit as u64)])
+        })?
     }
 
     fn latest_head(&self, log: LogName) -> Result<Option<SignedHead>, StoreError> {
@@ -176,18 +183,26 @@ fn insert(connection: &Connection, append: &Append) -> Result<(), rusqlite::Erro
     for record in &append.records {
         entry.execute(params![sql_number(record.lsn.get()), record.body, record.sealed, record.leaf])?;
     }
-    let mut tile = connection.prepare_cached(&on(log, "INSERT INTO {log}_tile (level, idx, hash) VALUES (?1, ?2, ?3)"))?;
+    let mut tile = connection
+        .prepare_cached(&on(log, "INSERT INTO {log}_tile (level, idx, hash) VALUES (?1, ?2, ?3)"))?;
     for one in &append.tiles {
         tile.execute(params![one.level, sql_number(one.index), one.hash])?;
     }
     let SignedHead { head, signature } = &append.head;
     connection
-        .prepare_cached(&on(log, "INSERT INTO {log}_head (size, time, root, signature) VALUES (?1, ?2, ?3, ?4)"))?
+        .prepare_cached(&on(
+            log,
+            "INSERT INTO {log}_head (size, time, root, signature) VALUES (?1, ?2, ?3, ?4)",
+        ))?
         .execute(params![sql_number(head.size), sql_number(head.time.as_micros()), head.root, signature])?;
     Ok(())
 }
 
-fn heads(reader: &Connection, sql: &str, params: &[&dyn rusqlite::ToSql]) -> Result<Vec<SignedHead>, StoreError> {
+fn heads(
+    reader: &Connection,
+    sql: &str,
+    params: &[&dyn rusqlite::ToSql],
+) -> Result<Vec<SignedHead>, StoreError> {
     let mut statement = reader.prepare_cached(sql).map_err(engine)?;
     let mut rows = statement.query(params).map_err(engine)?;
     let mut heads = Vec::new();
@@ -202,8 +217,11 @@ fn head(row: &Row<'_>) -> SignedHead {
     let number = |column| row.get_ref(column).ok().and_then(|value| value.as_i64().ok()).unwrap_or(0);
     let unsigned = |column| u64::try_from(number(column)).unwrap_or(0);
     let signature = blob_column(row, 3).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; 64]);
-    let head =
-        Head { size: unsigned(0), time: Timestamp::from_micros(unsigned(1)), root: hash_column(row, 2).unwrap_or_default() };
+    let head = Head {
+        size: unsigned(0),
+        time: Timestamp::from_micros(unsigned(1)),
+        root: hash_column(row, 2).unwrap_or_default(),
+    };
     SignedHead { head, signature }
 }
 
@@ -218,7 +236,9 @@ fn record(log: LogName, row: &Row<'_>) -> Result<Record, StoreError> {
     let sealed = match row.get_ref(2).map_err(engine)? {
         ValueRef::Null => None,
         ValueRef::Blob(bytes) => Some(bytes.to_vec()),
-        _ => return Err(damaged(log, lsn, "its sealed part is not bytes")),
+        ValueRef::Integer(_) | ValueRef::Real(_) | ValueRef::Text(_) => {
+            return Err(damaged(log, lsn, "its sealed part is not bytes"));
+        }
     };
     let leaf = hash_column(row, 3).ok_or_else(|| damaged(log, lsn, "its hash is not 32 bytes"))?;
     Ok(Record { lsn, body, sealed, leaf })
@@ -227,7 +247,7 @@ fn record(log: LogName, row: &Row<'_>) -> Result<Record, StoreError> {
 fn blob_column(row: &Row<'_>, column: usize) -> Option<Vec<u8>> {
     match row.get_ref(column).ok()? {
         ValueRef::Blob(bytes) => Some(bytes.to_vec()),
-        _ => None,
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) | ValueRef::Text(_) => None,
     }
 }
 

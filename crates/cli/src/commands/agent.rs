@@ -53,7 +53,8 @@ pub(super) fn run(args: &Agent, context: &Context) -> anyhow::Result<ExitCode> {
 }
 
 fn sheet(agents: &[Value]) -> Sheet {
-    let columns = [("id", Kind::Word), ("name", Kind::Word), ("specialisation", Kind::Text), ("since", Kind::Time)];
+    let columns =
+        [("id", Kind::Word), ("name", Kind::Word), ("specialisation", Kind::Text), ("since", Kind::Time)];
     let mut sheet = Sheet::new(columns).or("no agents");
     for agent in agents {
         sheet.row(["id", "name", "specialisation", "created_at"].map(|name| field(agent, name)));

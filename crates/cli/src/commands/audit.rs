@@ -35,8 +35,14 @@ pub(super) fn run(args: &Audit, context: &Context) -> anyhow::Result<ExitCode> {
 }
 
 fn trail(value: &Value) -> Sheet {
-    let columns =
-        [("time", Kind::Time), ("action", Kind::Word), ("outcome", Kind::State), ("user", Kind::Glance), ("agent", Kind::Glance), ("ids", Kind::Text)];
+    let columns = [
+        ("time", Kind::Time),
+        ("action", Kind::Word),
+        ("outcome", Kind::State),
+        ("user", Kind::Glance),
+        ("agent", Kind::Glance),
+        ("ids", Kind::Text),
+    ];
     let mut sheet = Sheet::new(columns).or("no rows");
     for row in rows(value, "rows") {
         sheet.row(["time", "action", "outcome", "user", "agent", "ids"].map(|name| field(row, name)));

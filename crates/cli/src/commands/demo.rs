@@ -32,7 +32,10 @@ pub(crate) struct Demo {
 }
 
 pub(super) fn run(args: &Demo, context: &Context) -> anyhow::Result<ExitCode> {
-    let scratch = tempfile::Builder::new().prefix("tabellion-demo-").tempdir().context("cannot make a scratch directory")?;
+    let scratch = tempfile::Builder::new()
+        .prefix("tabellion-demo-")
+        .tempdir()
+        .context("cannot make a scratch directory")?;
     let data = scratch.path().join("data");
     let mut story = Story::new(&context.output, args.slow);
     let hosted = Hosted::start(config(&data))?;
@@ -74,13 +77,15 @@ impl Cast {
         for name in ["scout", "planner", "critic"] {
             story.send(&admin, ("POST", "/v1/agents"), &json!({"name": name}), 201)?;
         }
-        story.say("A key names a user and the agent that acts for them. Identity comes from the key alone.")?;
+        story
+            .say("A key names a user and the agent that acts for them. Identity comes from the key alone.")?;
         let mut act = |user: &str, agent: &str| -> anyhow::Result<Who> {
             let body = json!({"user": user, "agent": agent});
             let made = story.send(&admin, ("POST", "/v1/keys"), &body, 201)?;
             Ok(Who::new(&format!("{user} through {agent}"), admin.client.acting_with(&field(&made, "key"))))
         };
-        let (ana_scout, ana_planner, bob_critic) = (act("ana", "scout")?, act("ana", "planner")?, act("bob", "critic")?);
+        let (ana_scout, ana_planner, bob_critic) =
+            (act("ana", "scout")?, act("ana", "planner")?, act("bob", "critic")?);
         Ok(Self { admin, ana_scout, ana_planner, bob_critic })
     }
 }
@@ -105,7 +110,12 @@ fn write(story: &mut Story<'_>, cast: &Cast) -> anyhow::Result<String> {
     let again = story.send(&cast.ana_scout, ("POST", "/v1/items"), &item, 200)?;
     ensure!(field(&again, "id") == id, "a replay should answer with the first item");
     story.say("Ana's other agent finds it:")?;
-    let found = story.send(&cast.ana_planner, ("POST", "/v1/search"), &json!({"query": "which port", "k": 3}), 200)?;
+    let found = story.send(
+        &cast.ana_planner,
+        ("POST", "/v1/search"),
+        &json!({"query": "which port", "k": 3}),
+        200,
+    )?;
     ensure!(rows(&found, "results").len() == 1, "the search should find one item");
     Ok(id)
 }
@@ -113,10 +123,15 @@ fn write(story: &mut Story<'_>, cast: &Cast) -> anyhow::Result<String> {
 fn share_nothing(story: &mut Story<'_>, cast: &Cast, id: &str) -> anyhow::Result<()> {
     story.chapter("Bob cannot see it")?;
     let hidden = story.get(&cast.bob_critic, &format!("/v1/items/{id}"), 404)?;
-    story.say("An item that does not exist gives the very same answer, so nothing can be learnt from asking:")?;
+    story.say(
+        "An item that does not exist gives the very same answer, so nothing can be learnt from asking:",
+    )?;
     let nothing = "itm_aaaaaaaaaaaaaaaaaaaaaaaaaa";
     let missing = story.get(&cast.bob_critic, &format!("/v1/items/{nothing}"), 404)?;
-    ensure!(field(&hidden, "message") == field(&missing, "message"), "hidden and missing should look the same");
+    ensure!(
+        field(&hidden, "message") == field(&missing, "message"),
+        "hidden and missing should look the same"
+    );
     let found = story.send(&cast.bob_critic, ("POST", "/v1/search"), &json!({"query": "which port"}), 200)?;
     ensure!(rows(&found, "results").is_empty(), "bob should find nothing");
     Ok(())

@@ -112,9 +112,11 @@ fn show(checks: &[Check], context: &Context) -> anyhow::Result<()> {
 
 fn clock(now: Timestamp) -> Check {
     match CLOCK_EARLIEST.parse::<Timestamp>() {
-        Ok(earliest) if now < earliest => {
-            Check::fail("clock", format!("it is said to be {now}"), "set the clock of this machine, for example with NTP")
-        }
+        Ok(earliest) if now < earliest => Check::fail(
+            "clock",
+            format!("it is said to be {now}"),
+            "set the clock of this machine, for example with NTP",
+        ),
         _ => Check::ok("clock", now.to_string()),
     }
 }
@@ -134,7 +136,11 @@ fn server(context: &Context, is_aside: bool) -> Vec<Check> {
         }
         Err(failure @ Failure::Refused { .. }) => {
             let mend = "it is starting, stopping or cannot write; its log on stderr says which";
-            vec![Check::fail("server", format!("{} answers, and is not ready: {failure}", client.url()), mend)]
+            vec![Check::fail(
+                "server",
+                format!("{} answers, and is not ready: {failure}", client.url()),
+                mend,
+            )]
         }
     }
 }

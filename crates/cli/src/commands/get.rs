@@ -28,8 +28,27 @@ pub(super) fn run(args: &Get, context: &Context) -> anyhow::Result<ExitCode> {
 
 /// What of an item people want to see; tokens and empty fields are not.
 const SHOWN: [&str; 21] = [
-    "id", "key", "text", "kind", "layer", "tier", "namespace", "confidence", "trust", "fields", "tags", "triple", "version",
-    "operation", "status", "agents", "resources", "pinned", "created_at", "updated_at", "expires_at",
+    "id",
+    "key",
+    "text",
+    "kind",
+    "layer",
+    "tier",
+    "namespace",
+    "confidence",
+    "trust",
+    "fields",
+    "tags",
+    "triple",
+    "version",
+    "operation",
+    "status",
+    "agents",
+    "resources",
+    "pinned",
+    "created_at",
+    "updated_at",
+    "expires_at",
 ];
 
 fn item(value: &Value) -> Sheet {

@@ -47,8 +47,10 @@ fn is_signed(value: &Value, log: Log) -> bool {
     };
     let signed = || {
         let time: Timestamp = field(value, "time").parse().ok()?;
-        let head = TreeHead { size: value.get("size")?.as_u64()?, time, root: unhex32(&field(value, "root"))? };
-        let signature = data_encoding::HEXLOWER_PERMISSIVE.decode(field(value, "signature").as_bytes()).ok()?;
+        let head =
+            TreeHead { size: value.get("size")?.as_u64()?, time, root: unhex32(&field(value, "root"))? };
+        let signature =
+            data_encoding::HEXLOWER_PERMISSIVE.decode(field(value, "signature").as_bytes()).ok()?;
         Some(SignedHead { head, signature: signature.try_into().ok()? })
     };
     let key = unhex32(&field(value, "public_key")).and_then(|bytes| VerifyingKey::from_bytes(&bytes));

@@ -25,11 +25,18 @@ pub(super) fn run(args: &History, context: &Context) -> anyhow::Result<ExitCode>
 }
 
 fn versions(value: &Value) -> Sheet {
-    let columns =
-        [("version", Kind::Word), ("operation", Kind::Word), ("status", Kind::State), ("written", Kind::Time), ("ended", Kind::Time)];
+    let columns = [
+        ("version", Kind::Word),
+        ("operation", Kind::Word),
+        ("status", Kind::State),
+        ("written", Kind::Time),
+        ("ended", Kind::Time),
+    ];
     let mut sheet = Sheet::new(columns).or("no versions");
     for version in rows(value, "versions") {
-        sheet.row(["version", "operation", "status", "created_at", "ended_at"].map(|name| field(version, name)));
+        sheet.row(
+            ["version", "operation", "status", "created_at", "ended_at"].map(|name| field(version, name)),
+        );
     }
     sheet
 }

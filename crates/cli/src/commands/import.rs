@@ -73,7 +73,9 @@ pub(super) fn run(args: &Import, context: &Context) -> anyhow::Result<ExitCode> 
         }
         if let Err(error) = send(&client, chunk, &mut tally) {
             let done = tally.committed + tally.replayed;
-            return Err(error.context(format!("stopped after {done} lines were in; start the same import again to go on")));
+            return Err(error.context(format!(
+                "stopped after {done} lines were in; start the same import again to go on"
+            )));
         }
         progress.at(lines.bytes_read(), bytes);
     }
@@ -112,8 +114,10 @@ fn send_once(client: &Client, chunk: &[Line]) -> anyhow::Result<Vec<Value>> {
     if !sendable.is_empty() {
         let mut body = sendable.join(&b'\n');
         body.push(b'\n');
-        let reply = client.ask(Ask::new("POST", "/v1/items:batch").body("application/x-ndjson", body).long())?;
-        let mut results: Vec<Value> = reply.text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+        let reply =
+            client.ask(Ask::new("POST", "/v1/items:batch").body("application/x-ndjson", body).long())?;
+        let mut results: Vec<Value> =
+            reply.text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
         // A batch that went over a limit ends early, and its last line says which.
         let Some(last) = results.last().cloned() else { bail!("the server gave no results") };
         results.resize(sendable.len(), last);
@@ -121,7 +125,9 @@ fn send_once(client: &Client, chunk: &[Line]) -> anyhow::Result<Vec<Value>> {
     }
     let result = |line: &Line| match &line.text {
         Some(_) => answers.next().unwrap_or_default(),
-        None => json!({"status": "rejected", "code": "TOO_LARGE", "message": "the line is longer than 1 MiB"}),
+        None => {
+            json!({"status": "rejected", "code": "TOO_LARGE", "message": "the line is longer than 1 MiB"})
+        }
     };
     Ok(chunk.iter().map(result).collect())
 }
@@ -171,7 +177,8 @@ fn rejection(rejected: &Rejected) -> Value {
 }
 
 fn rejected_sheet(rejected: &[Rejected]) -> Sheet {
-    let mut sheet = Sheet::new([("line", Kind::Number), ("code", Kind::State), ("what is wrong", Kind::Text)]);
+    let mut sheet =
+        Sheet::new([("line", Kind::Number), ("code", Kind::State), ("what is wrong", Kind::Text)]);
     for Rejected { line, refusal } in rejected.iter().take(SHOWN_MAX) {
         let faults: Vec<_> = faults_of(refusal).iter().map(fault_line).collect();
         let what = if faults.is_empty() { field(refusal, "message") } else { faults.join("; ") };
@@ -208,7 +215,13 @@ mod tests {
             {"path": "/confidence", "code": "CONSTRAINT_VIOLATION", "expected": "a number from 0 to 1", "actual": "7"}]});
         let malformed = json!({"code": "MALFORMED", "message": "not JSON"});
         let rejected = [Rejected { line: 17, refusal }, Rejected { line: 1234, refusal: malformed }];
-        insta::assert_snapshot!("rejected", rejected_sheet(&rejected).render(Look { styled: false, width: None }));
-        assert_eq!(rejection(&rejected[1]), json!({"line": 1234, "code": "MALFORMED", "message": "not JSON"}));
+        insta::assert_snapshot!(
+            "rejected",
+            rejected_sheet(&rejected).render(Look { styled: false, width: None })
+        );
+        assert_eq!(
+            rejection(&rejected[1]),
+            json!({"line": 1234, "code": "MALFORMED", "message": "not JSON"})
+        );
     }
 }

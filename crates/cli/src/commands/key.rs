@@ -83,8 +83,14 @@ fn created(value: &Value) -> Sheet {
 }
 
 fn listed(value: &Value) -> Sheet {
-    let columns =
-        [("id", Kind::Word), ("status", Kind::State), ("user", Kind::Word), ("agent", Kind::Word), ("since", Kind::Time), ("until", Kind::Time)];
+    let columns = [
+        ("id", Kind::Word),
+        ("status", Kind::State),
+        ("user", Kind::Word),
+        ("agent", Kind::Word),
+        ("since", Kind::Time),
+        ("until", Kind::Time),
+    ];
     let mut sheet = Sheet::new(columns).or("no keys");
     for key in rows(value, "keys") {
         let [id, user, agent, since, expires, revoked] =

@@ -109,7 +109,12 @@ impl Relay<'_> {
     /// Passes one message on, and what comes back. Only a lost stdout ends it: a client may go on after an error.
     fn pass(&mut self, text: &[u8]) -> anyhow::Result<()> {
         let Ok(message) = serde_json::from_slice::<Value>(text) else {
-            return self.say(&error(&Value::Null, PARSE_ERROR, "not a JSON message, or a longer one than 4 MiB", None));
+            return self.say(&error(
+                &Value::Null,
+                PARSE_ERROR,
+                "not a JSON message, or a longer one than 4 MiB",
+                None,
+            ));
         };
         match self.exchange(&message) {
             Ok(()) => Ok(()),
@@ -153,7 +158,8 @@ impl Relay<'_> {
             _ => {}
         }
         if own.is_some() {
-            let name = message.pointer("/params/name").or(message.pointer("/params/uri")).and_then(Value::as_str);
+            let name =
+                message.pointer("/params/name").or(message.pointer("/params/uri")).and_then(Value::as_str);
             ask = ask.header("mcp-method", method);
             if let Some(name) = name.filter(|name| name.bytes().all(|byte| byte.is_ascii_graphic())) {
                 ask = ask.header("mcp-name", name);
@@ -195,7 +201,8 @@ impl Relay<'_> {
         self.output.complain(&Complaint::Error(format!("{}: {failure}", failure.code())));
         match message.get("id") {
             Some(id) if message.get("method").is_some() => {
-                let kind = Code::ALL.iter().find(|code| code.as_str() == failure.code()).map(|code| code.kind());
+                let kind =
+                    Code::ALL.iter().find(|code| code.as_str() == failure.code()).map(|code| code.kind());
                 let number = kind.map_or(SERVER_ERROR, tabellion_server::status::json_rpc);
                 self.say(&error(id, number, &failure.to_string(), Some(failure.code())))
             }

@@ -71,7 +71,13 @@ pub(super) fn run(args: &Proof, context: &Context) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn show(context: &Context, reply: &Reply, names: &[&str], good: bool, meaning: &str) -> anyhow::Result<ExitCode> {
+fn show(
+    context: &Context,
+    reply: &Reply,
+    names: &[&str],
+    good: bool,
+    meaning: &str,
+) -> anyhow::Result<ExitCode> {
     context.output.reply(reply, |value| {
         let mut sheet = Sheet::facts();
         for name in names {

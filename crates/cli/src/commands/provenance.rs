@@ -22,7 +22,8 @@ pub(crate) struct ProvenanceOf {
 }
 
 pub(super) fn run(args: &ProvenanceOf, context: &Context) -> anyhow::Result<ExitCode> {
-    let ask = Ask::new("GET", &format!("{}/provenance", item_path(&args.id))).with("version", args.version.as_ref());
+    let ask = Ask::new("GET", &format!("{}/provenance", item_path(&args.id)))
+        .with("version", args.version.as_ref());
     context.output.reply(&context.client()?.ask(ask)?, record)
 }
 

@@ -28,11 +28,14 @@ pub(super) fn run(args: &Rebuild, context: &Context) -> anyhow::Result<ExitCode>
     let tenants = offline::rebuild(&args.data, master, &mut |done, total| progress.at(done, total))?;
     drop(progress);
     if context.output.is_json() {
-        let tenants: Vec<_> =
-            tenants.iter().map(|(tenant, entries)| json!({"tenant": tenant.to_string(), "entries": entries})).collect();
+        let tenants: Vec<_> = tenants
+            .iter()
+            .map(|(tenant, entries)| json!({"tenant": tenant.to_string(), "entries": entries}))
+            .collect();
         context.output.raw_json(&json!({"tenants": tenants}).to_string())?;
     } else {
-        let mut sheet = Sheet::new([("tenant", Kind::Word), ("entries folded", Kind::Number)]).or("no tenants");
+        let mut sheet =
+            Sheet::new([("tenant", Kind::Word), ("entries folded", Kind::Number)]).or("no tenants");
         for (tenant, entries) in &tenants {
             sheet.row([tenant.to_string(), entries.to_string()]);
         }

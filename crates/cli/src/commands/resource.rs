@@ -53,8 +53,13 @@ pub(super) fn run(args: &Resource, context: &Context) -> anyhow::Result<ExitCode
 }
 
 fn sheet(resources: &[Value]) -> Sheet {
-    let columns =
-        [("id", Kind::Word), ("name", Kind::Word), ("kind", Kind::Word), ("description", Kind::Text), ("since", Kind::Time)];
+    let columns = [
+        ("id", Kind::Word),
+        ("name", Kind::Word),
+        ("kind", Kind::Word),
+        ("description", Kind::Text),
+        ("since", Kind::Time),
+    ];
     let mut sheet = Sheet::new(columns).or("no resources");
     for resource in resources {
         sheet.row(["id", "name", "kind", "description", "created_at"].map(|name| field(resource, name)));

@@ -28,7 +28,8 @@ pub(crate) struct Restore {
 pub(super) fn run(args: &Restore, context: &Context) -> anyhow::Result<ExitCode> {
     let mut progress = Progress::of("restoring");
     let master = offline::master_key_from_env()?;
-    let report = offline::restore(&args.from, &args.data, master, &mut |done, total| progress.at(done, total))?;
+    let report =
+        offline::restore(&args.from, &args.data, master, &mut |done, total| progress.at(done, total))?;
     drop(progress);
     if context.output.is_json() {
         let report = json!({"data": args.data, "tenants": report.tenants, "entries": report.entries});

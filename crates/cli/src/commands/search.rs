@@ -54,7 +54,12 @@ fn found(value: &Value) -> Sheet {
     let mut sheet = Sheet::new(columns).or("nothing found");
     for result in rows(value, "results") {
         let score = result.get("score").and_then(Value::as_f64).unwrap_or_default();
-        sheet.row([format!("{score:.3}"), field(result, "trust"), field(result, "id"), topic_and_text(result)]);
+        sheet.row([
+            format!("{score:.3}"),
+            field(result, "trust"),
+            field(result, "id"),
+            topic_and_text(result),
+        ]);
     }
     sheet
 }

@@ -109,8 +109,12 @@ pub(super) fn report(reports: &[VerifyReport]) -> anyhow::Result<String> {
         root: hex(&log.root),
         faults: log.faults.iter().map(fault).collect(),
     };
-    let tenant = |tenant: &VerifyReport| TenantPart { tenant: tenant.tenant.to_string(), logs: tenant.logs.iter().map(log).collect() };
-    let report = Report { ok: reports.iter().all(VerifyReport::is_ok), tenants: reports.iter().map(tenant).collect() };
+    let tenant = |tenant: &VerifyReport| TenantPart {
+        tenant: tenant.tenant.to_string(),
+        logs: tenant.logs.iter().map(log).collect(),
+    };
+    let report =
+        Report { ok: reports.iter().all(VerifyReport::is_ok), tenants: reports.iter().map(tenant).collect() };
     Ok(serde_json::to_string(&report)?)
 }
 
@@ -129,7 +133,13 @@ fn name(tenant: &Value) -> String {
 
 /// The logs and how they stand.
 pub(super) fn logs(found: &Value) -> Sheet {
-    let columns = [("", Kind::State), ("tenant", Kind::Word), ("log", Kind::Word), ("entries", Kind::Number), ("root", Kind::Word)];
+    let columns = [
+        ("", Kind::State),
+        ("tenant", Kind::Word),
+        ("log", Kind::Word),
+        ("entries", Kind::Number),
+        ("root", Kind::Word),
+    ];
     let mut sheet = Sheet::new(columns).or("no tenants");
     for tenant in tenants(found) {
         for log in rows(tenant, "logs") {
@@ -143,7 +153,8 @@ pub(super) fn logs(found: &Value) -> Sheet {
 
 /// What is wrong, and where.
 pub(super) fn faults(found: &Value) -> Sheet {
-    let columns = [("tenant", Kind::Word), ("log", Kind::Word), ("entry", Kind::Number), ("what is wrong", Kind::Text)];
+    let columns =
+        [("tenant", Kind::Word), ("log", Kind::Word), ("entry", Kind::Number), ("what is wrong", Kind::Text)];
     let mut sheet = Sheet::new(columns);
     for tenant in tenants(found) {
         for log in rows(tenant, "logs") {
@@ -180,9 +191,15 @@ mod tests {
             LogFault { lsn: None, what: "the views differ".into() },
         ]);
         assert!(!is_ok(&bad));
-        assert_eq!(bad["tenants"][0]["logs"][0]["faults"][1], json!({"lsn": null, "what": "the views differ"}));
+        assert_eq!(
+            bad["tenants"][0]["logs"][0]["faults"][1],
+            json!({"lsn": null, "what": "the views differ"})
+        );
         let look = Look { styled: false, width: None };
-        insta::assert_snapshot!("verify", format!("{}\n\n{}", logs(&bad).render(look), faults(&bad).render(look)));
+        insta::assert_snapshot!(
+            "verify",
+            format!("{}\n\n{}", logs(&bad).render(look), faults(&bad).render(look))
+        );
     }
 
     #[test]

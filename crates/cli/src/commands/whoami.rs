@@ -14,7 +14,9 @@ pub(super) fn run(_args: &WhoAmI, context: &Context) -> anyhow::Result<ExitCode>
     let reply = context.client()?.ask(Ask::new("GET", "/v1/whoami"))?;
     context.output.reply(&reply, |value| {
         let mut sheet = Sheet::facts();
-        let named = |who: &str| format!("{} {}", field(value, &format!("/{who}/name")), field(value, &format!("/{who}/id")));
+        let named = |who: &str| {
+            format!("{} {}", field(value, &format!("/{who}/name")), field(value, &format!("/{who}/id")))
+        };
         sheet.fact("user", named("user"));
         sheet.fact("agent", named("agent"));
         sheet.fact("role", field(value, "role"));

@@ -115,7 +115,11 @@ fn body(args: Write) -> anyhow::Result<Value> {
     set(&mut body, "tier", args.tier);
     set(&mut body, "namespace", args.namespace);
     set(&mut body, "confidence", args.confidence);
-    set(&mut body, "fields", some(args.fields).map(|fields| Value::Object(fields.into_iter().collect::<Map<_, _>>())));
+    set(
+        &mut body,
+        "fields",
+        some(args.fields).map(|fields| Value::Object(fields.into_iter().collect::<Map<_, _>>())),
+    );
     set(&mut body, "tags", some(args.tags));
     set(&mut body, "triple", args.triple.map(|parts| triple(&parts)));
     set(&mut body, "evidence", some(args.evidence.into_iter().flat_map(one_or_many).collect()));
@@ -163,7 +167,8 @@ fn parse_field(text: &str) -> Result<(String, Value), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=TEXT or NAME:=JSON")?;
     match name.strip_suffix(':') {
         Some(name) => {
-            let value = serde_json::from_str(value).map_err(|error| format!("not JSON after `:=`: {error}"))?;
+            let value =
+                serde_json::from_str(value).map_err(|error| format!("not JSON after `:=`: {error}"))?;
             Ok((name.to_owned(), value))
         }
         None => Ok((name.to_owned(), value.into())),
@@ -202,7 +207,19 @@ mod tests {
     #[test]
     fn fields_are_texts_or_json() {
         check(
-            &["t", "--field", "session=3", "--field", "guests:=4", "--field", "url=a=b", "--tag", "x", "--tag", "y"],
+            &[
+                "t",
+                "--field",
+                "session=3",
+                "--field",
+                "guests:=4",
+                "--field",
+                "url=a=b",
+                "--tag",
+                "x",
+                "--tag",
+                "y",
+            ],
             &json!({"text": "t", "fields": {"session": "3", "guests": 4, "url": "a=b"}, "tags": ["x", "y"]}),
         );
         assert!(parse_field("bare").is_err() && parse_field("a:=nope").is_err());
@@ -211,7 +228,17 @@ mod tests {
     #[test]
     fn evidence_is_one_or_many() {
         check(
-            &["t", "--evidence", r#"{"a":1}"#, "--evidence", r#"[{"b":2},{"c":3}]"#, "--triple", "api", "port", "8080"],
+            &[
+                "t",
+                "--evidence",
+                r#"{"a":1}"#,
+                "--evidence",
+                r#"[{"b":2},{"c":3}]"#,
+                "--triple",
+                "api",
+                "port",
+                "8080",
+            ],
             &json!({"text": "t", "evidence": [{"a": 1}, {"b": 2}, {"c": 3}],
                    "triple": {"subject": "api", "predicate": "port", "object": "8080"}}),
         );

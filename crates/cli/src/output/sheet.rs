@@ -1,7 +1,10 @@
 //! Tables: what is in a column decides how it is shown.
 
 use super::{Look, clean};
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, Row, Table, TableStyle};
+use comfy_table::{
+    Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, Row, Table,
+    TableStyle,
+};
 
 /// Characters of a long text in a table.
 const TEXT_CHARS_MAX: usize = 240;
@@ -90,7 +93,10 @@ impl Sheet {
         }
         for (column, kind) in table.column_iter_mut().zip(&self.kinds) {
             column.set_padding((0, 2));
-            if matches!(kind, Kind::Word | Kind::Glance | Kind::Time | Kind::Date | Kind::State | Kind::Number) {
+            if matches!(
+                kind,
+                Kind::Word | Kind::Glance | Kind::Time | Kind::Date | Kind::State | Kind::Number
+            ) {
                 column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }
@@ -100,7 +106,11 @@ impl Sheet {
     fn table(&self, look: Look) -> Table {
         let mut table = Table::new();
         let line = LineStyle::none().fill('─').junction('─');
-        table.load_style(if self.named { TableStyle::new().header_separator(line) } else { TableStyle::new() });
+        table.load_style(if self.named {
+            TableStyle::new().header_separator(line)
+        } else {
+            TableStyle::new()
+        });
         table.force_no_tty();
         if let Some(width) = look.width {
             table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
@@ -117,7 +127,9 @@ impl Sheet {
             let cell = match kind {
                 Kind::Number => Cell::new(shown).set_alignment(CellAlignment::Right),
                 Kind::State => tinted(shown),
-                Kind::Word | Kind::Glance | Kind::Time | Kind::Date | Kind::Text | Kind::Whole => Cell::new(shown),
+                Kind::Word | Kind::Glance | Kind::Time | Kind::Date | Kind::Text | Kind::Whole => {
+                    Cell::new(shown)
+                }
             };
             if place == 0 && !self.named { cell.add_attribute(Attribute::Dim) } else { cell }
         })
@@ -173,7 +185,13 @@ mod tests {
     use super::*;
 
     fn items() -> Sheet {
-        let columns = [("score", Kind::Number), ("trust", Kind::State), ("id", Kind::Word), ("text", Kind::Text), ("updated", Kind::Date)];
+        let columns = [
+            ("score", Kind::Number),
+            ("trust", Kind::State),
+            ("id", Kind::Word),
+            ("text", Kind::Text),
+            ("updated", Kind::Date),
+        ];
         let mut sheet = Sheet::new(columns);
         let id = |last: &str| format!("itm_aaaaaaaaaaaaaaaaaaaaaaaaa{last}");
         let time = || "2026-11-15T00:00:00.000004Z".to_owned();
@@ -212,7 +230,9 @@ mod tests {
         let mut sheet = Sheet::new([("user", Kind::Glance)]);
         sheet.row(["usr_v7lvdmk7em7l5qhu7mctspboom".into()]);
         assert!(sheet.render(Look { styled: false, width: Some(80) }).ends_with("usr_v7lvdm…"));
-        assert!(sheet.render(Look { styled: false, width: None }).ends_with("usr_v7lvdmk7em7l5qhu7mctspboom"));
+        assert!(
+            sheet.render(Look { styled: false, width: None }).ends_with("usr_v7lvdmk7em7l5qhu7mctspboom")
+        );
     }
 
     #[test]

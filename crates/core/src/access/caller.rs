@@ -110,5 +110,8 @@ pub fn authenticate(identity: &IdentityView, fingerprint: &Hash, now: Timestamp)
 }
 
 fn unauthenticated() -> Refusal {
-    Refusal::new(Code::Unauthenticated, "missing, unknown, revoked or expired key; send `Authorization: Bearer KEY`")
+    Refusal::new(
+        Code::Unauthenticated,
+        "missing, unknown, revoked or expired key; send `Authorization: Bearer KEY`",
+    )
 }

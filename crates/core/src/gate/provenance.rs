@@ -15,15 +15,22 @@ pub(super) fn check(request: &WriteRequest, facts: &GateFacts) -> Result<(), Ref
             }
         }
     }
-    let unknown = |list: &str, place: &usize, what: &str| {
-        Fault::new(format!("/{list}/{place}"), Code::NotFound, what)
-    };
-    faults.extend(facts.resources.iter().filter_map(|found| found.as_ref().err()).map(|place| {
-        unknown("resources", place, "the name or id of a resource of this tenant")
-    }));
-    faults.extend(facts.derived_from.iter().filter_map(|found| found.as_ref().err()).map(|place| {
-        unknown("derived_from", place, "the id of a version visible to this caller")
-    }));
+    let unknown =
+        |list: &str, place: &usize, what: &str| Fault::new(format!("/{list}/{place}"), Code::NotFound, what);
+    faults.extend(
+        facts
+            .resources
+            .iter()
+            .filter_map(|found| found.as_ref().err())
+            .map(|place| unknown("resources", place, "the name or id of a resource of this tenant")),
+    );
+    faults.extend(
+        facts
+            .derived_from
+            .iter()
+            .filter_map(|found| found.as_ref().err())
+            .map(|place| unknown("derived_from", place, "the id of a version visible to this caller")),
+    );
     match faults.first() {
         None => Ok(()),
         Some(first) => {

@@ -1,7 +1,7 @@
 //! The schema gate: shape, types and ranges. It reports every fault, not only the first.
 
-use super::request::{EvidenceDraft, Replaces, TripleDraft, WriteDraft, WriteRequest};
 use super::GateName;
+use super::request::{EvidenceDraft, Replaces, TripleDraft, WriteDraft, WriteRequest};
 use crate::canonical::{nfc, unhex32};
 use crate::error::{Code, Fault, Refusal};
 use crate::item::{Content, Layer, TierWish, Triple};
@@ -11,8 +11,18 @@ use serde_json::{Map, Value};
 use std::str::FromStr;
 
 /// Names in a body that would claim an identity.
-pub const IDENTITY_FIELDS: [&str; 10] =
-    ["tenant", "tenant_id", "user", "user_id", "agent", "agent_id", "source_agent_id", "source_user_id", "owner", "actor"];
+pub const IDENTITY_FIELDS: [&str; 10] = [
+    "tenant",
+    "tenant_id",
+    "user",
+    "user_id",
+    "agent",
+    "agent_id",
+    "source_agent_id",
+    "source_user_id",
+    "owner",
+    "actor",
+];
 
 /// How deep a body may nest.
 pub const JSON_DEPTH_MAX: usize = 64;
@@ -40,10 +50,17 @@ pub fn read_write(body: Value) -> Result<WriteDraft, Refusal> {
         return Err(Refusal::new(Code::Malformed, "the body must be a JSON object").at(GateName::Schema));
     };
     if let Some(name) = IDENTITY_FIELDS.iter().find(|name| fields.contains_key(**name)) {
-        let fault = Fault::new(format!("/{name}"), Code::IdentityInBody, "no such field: the credential says who acts");
-        return Err(Refusal::new(Code::IdentityInBody, "identity comes from the credential, not from the body")
-            .at(GateName::Preflight)
-            .with(vec![fault]));
+        let fault = Fault::new(
+            format!("/{name}"),
+            Code::IdentityInBody,
+            "no such field: the credential says who acts",
+        );
+        return Err(Refusal::new(
+            Code::IdentityInBody,
+            "identity comes from the credential, not from the body",
+        )
+        .at(GateName::Preflight)
+        .with(vec![fault]));
     }
     let mut read = Reader { fields, at: String::new(), faults: Vec::new() };
     let mut draft = WriteDraft {
@@ -106,6 +123,7 @@ struct Reader {
     faults: Vec<Fault>,
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "JSON has the types it has")]
 impl Reader {
     fn take(&mut self, name: &str) -> Option<Value> {
         self.fields.remove(name).filter(|value| !value.is_null())
@@ -148,7 +166,9 @@ impl Reader {
 
     fn object(&mut self, name: &str) -> Option<Reader> {
         match self.take(name)? {
-            Value::Object(fields) => Some(Reader { fields, at: format!("{}/{name}", self.at), faults: Vec::new() }),
+            Value::Object(fields) => {
+                Some(Reader { fields, at: format!("{}/{name}", self.at), faults: Vec::new() })
+            }
             other => {
                 self.mismatch(name, "object", &other);
                 None
@@ -183,7 +203,8 @@ impl Reader {
         for (place, value) in self.array(name).into_iter().enumerate() {
             match value {
                 Value::Object(fields) => {
-                    let mut inner = Reader { fields, at: format!("{}/{name}/{place}", self.at), faults: Vec::new() };
+                    let mut inner =
+                        Reader { fields, at: format!("{}/{name}/{place}", self.at), faults: Vec::new() };
                     found.push(read(&mut inner));
                     self.faults.extend(inner.finish());
                 }
@@ -220,7 +241,9 @@ const fn type_name(value: &Value) -> &'static str {
 
 pub(super) fn not_canonical() -> Refusal {
     let fault = Fault::new("/fields", Code::ConstraintViolation, "numbers that JSON can carry");
-    Refusal::new(Code::SchemaInvalid, "the content has no canonical form").at(GateName::Schema).with(vec![fault])
+    Refusal::new(Code::SchemaInvalid, "the content has no canonical form")
+        .at(GateName::Schema)
+        .with(vec![fault])
 }
 
 impl WriteDraft {
@@ -260,10 +283,25 @@ impl WriteDraft {
             session_id: rules_ref.short("/session_id", self.session_id, ID_CHARS_MAX),
             task_id: rules_ref.short("/task_id", self.task_id, ID_CHARS_MAX),
             trace_id: rules_ref.short("/trace_id", self.trace_id, ID_CHARS_MAX),
-            agent_version: rules_ref.parsed("/agent_version", self.agent_version, semver, "a version such as 1.2.3"),
-            ttl: rules_ref.parsed("/ttl", self.ttl, |text| Period::from_str(text).ok(), "an ISO 8601 duration such as P90D"),
+            agent_version: rules_ref.parsed(
+                "/agent_version",
+                self.agent_version,
+                semver,
+                "a version such as 1.2.3",
+            ),
+            ttl: rules_ref.parsed(
+                "/ttl",
+                self.ttl,
+                |text| Period::from_str(text).ok(),
+                "an ISO 8601 duration such as P90D",
+            ),
             request_id: rules_ref.parsed("/request_id", self.request_id, uuid, "a UUID"),
-            idempotency_token: rules_ref.parsed("/idempotency_token", self.idempotency_token, unhex32, "64 hex digits"),
+            idempotency_token: rules_ref.parsed(
+                "/idempotency_token",
+                self.idempotency_token,
+                unhex32,
+                "64 hex digits",
+            ),
             deadline: rules_ref.time("/deadline", self.deadline),
             replaces,
             expected_version: rules_ref.parsed(
@@ -335,7 +373,14 @@ impl Rules {
         text
     }
 
-    fn choice<T>(&mut self, path: &str, text: Option<String>, default: T, of: fn(&str) -> Option<T>, words: fn() -> String) -> T {
+    fn choice<T>(
+        &mut self,
+        path: &str,
+        text: Option<String>,
+        default: T,
+        of: fn(&str) -> Option<T>,
+        words: fn() -> String,
+    ) -> T {
         let Some(text) = text else { return default };
         match of(&text) {
             Some(value) => value,
@@ -349,12 +394,20 @@ impl Rules {
     fn share(&mut self, path: &str, number: Option<f64>, default: f64) -> f64 {
         let number = number.unwrap_or(default);
         if !(0.0..=1.0).contains(&number) {
-            self.faults.push(Fault::new(path, Code::ConstraintViolation, "a number from 0 to 1").found(number.to_string()));
+            self.faults.push(
+                Fault::new(path, Code::ConstraintViolation, "a number from 0 to 1").found(number.to_string()),
+            );
         }
         number
     }
 
-    fn parsed<T>(&mut self, path: &str, text: Option<String>, parse: impl Fn(&str) -> Option<T>, expected: &str) -> Option<T> {
+    fn parsed<T>(
+        &mut self,
+        path: &str,
+        text: Option<String>,
+        parse: impl Fn(&str) -> Option<T>,
+        expected: &str,
+    ) -> Option<T> {
         let text = text?;
         let parsed = parse(&text);
         if parsed.is_none() {
@@ -389,7 +442,10 @@ impl Rules {
         }
         for (name, value) in &fields {
             if depth(value) > FIELD_DEPTH_MAX {
-                self.fault(&format!("/fields/{}", pointer(name)), format!("nested at most {FIELD_DEPTH_MAX} deep"));
+                self.fault(
+                    &format!("/fields/{}", pointer(name)),
+                    format!("nested at most {FIELD_DEPTH_MAX} deep"),
+                );
             }
         }
         fields
@@ -399,8 +455,12 @@ impl Rules {
         if drafts.len() > LIST_MAX {
             self.fault("/evidence", format!("at most {LIST_MAX} entries"));
         }
-        let mut evidence: Vec<Evidence> =
-            drafts.into_iter().take(LIST_MAX).enumerate().map(|(place, draft)| self.one_evidence(place, draft)).collect();
+        let mut evidence: Vec<Evidence> = drafts
+            .into_iter()
+            .take(LIST_MAX)
+            .enumerate()
+            .map(|(place, draft)| self.one_evidence(place, draft))
+            .collect();
         evidence.sort_by(|a, b| b.authority.total_cmp(&a.authority));
         evidence
     }
@@ -411,8 +471,13 @@ impl Rules {
             self.missing(&at("source_type"), SourceType::WORDS);
         }
         let words = || SourceType::WORDS.to_owned();
-        let source_type =
-            self.choice(&at("source_type"), draft.source_type, SourceType::AgentReasoning, SourceType::from_word, words);
+        let source_type = self.choice(
+            &at("source_type"),
+            draft.source_type,
+            SourceType::AgentReasoning,
+            SourceType::from_word,
+            words,
+        );
         if draft.accessed_at.is_none() {
             self.missing(&at("accessed_at"), "an RFC 3339 time");
         }
@@ -467,7 +532,9 @@ fn size_of_json(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
         Value::Array(values) => values.iter().map(size_of_json).sum::<usize>() + 2,
-        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + 3 + size_of_json(value)).sum::<usize>() + 2,
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| name.len() + 3 + size_of_json(value)).sum::<usize>() + 2
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
     }
 }
@@ -483,8 +550,11 @@ fn uuid(text: &str) -> Option<[u8; 16]> {
 fn semver(text: &str) -> Option<String> {
     let core = text.split(['-', '+']).next()?;
     let numbers: Vec<&str> = core.split('.').collect();
-    let numeric = numbers.iter().all(|part| !part.is_empty() && part.len() < 10 && part.bytes().all(|b| b.is_ascii_digit()));
-    (numbers.len() == 3 && numeric && text.len() <= WORD_CHARS_MAX && text.is_ascii()).then(|| text.to_owned())
+    let numeric = numbers
+        .iter()
+        .all(|part| !part.is_empty() && part.len() < 10 && part.bytes().all(|b| b.is_ascii_digit()));
+    (numbers.len() == 3 && numeric && text.len() <= WORD_CHARS_MAX && text.is_ascii())
+        .then(|| text.to_owned())
 }
 
 #[cfg(test)]
@@ -529,16 +599,22 @@ mod tests {
         check(json!({}), &[("/text", Code::MissingRequiredField)]);
         check(json!({"text": " "}), &[("/text", Code::ConstraintViolation)]);
         check(json!({"text": "a", "tags": ["x", 3]}), &[("/tags/1", Code::TypeMismatch)]);
-        check(json!({"text": "a", "evidence": [{"source_type": "rumour", "source_uri": "x", "accessed_at": "now"}]}), &[
-            ("/evidence/0/source_type", Code::ConstraintViolation),
-            ("/evidence/0/accessed_at", Code::ConstraintViolation),
-        ]);
-        check(json!({"text": "a", "deadline": "soon", "ttl": "1h", "request_id": "1", "idempotency_token": "zz"}), &[
-            ("/ttl", Code::ConstraintViolation),
-            ("/request_id", Code::ConstraintViolation),
-            ("/idempotency_token", Code::ConstraintViolation),
-            ("/deadline", Code::ConstraintViolation),
-        ]);
+        check(
+            json!({"text": "a", "evidence": [{"source_type": "rumour", "source_uri": "x", "accessed_at": "now"}]}),
+            &[
+                ("/evidence/0/source_type", Code::ConstraintViolation),
+                ("/evidence/0/accessed_at", Code::ConstraintViolation),
+            ],
+        );
+        check(
+            json!({"text": "a", "deadline": "soon", "ttl": "1h", "request_id": "1", "idempotency_token": "zz"}),
+            &[
+                ("/ttl", Code::ConstraintViolation),
+                ("/request_id", Code::ConstraintViolation),
+                ("/idempotency_token", Code::ConstraintViolation),
+                ("/deadline", Code::ConstraintViolation),
+            ],
+        );
     }
 
     /// SHARE-28: who acts is what the credential says.

@@ -3,11 +3,11 @@
 //! An event holds only what may stay in the clear for ever: ids, classes, keyed fingerprints. Names, texts and reasons are
 //! in the `Payload` sealed beside it. Indexes are never reused; a retired variant keeps its number.
 
+use crate::access::Role;
 use crate::canonical::Hash;
 use crate::id::{AgentId, ItemId, KeyId, ResourceId, TenantId, UserId, VersionId};
 use crate::item::{Layer, Operation, Tier};
 use crate::time::Timestamp;
-use crate::access::Role;
 use minicbor::bytes::ByteVec;
 
 /// The body of an entry.

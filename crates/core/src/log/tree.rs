@@ -94,12 +94,16 @@ impl Frontier {
 ///
 /// # Errors
 /// Whatever reading gives.
-pub fn root_of<E>(start: u64, end: u64, complete: &mut impl FnMut(u64, u64) -> Result<Hash, E>) -> Result<Hash, E> {
+pub fn root_of<E>(
+    start: u64,
+    end: u64,
+    complete: &mut impl FnMut(u64, u64) -> Result<Hash, E>,
+) -> Result<Hash, E> {
     let count = end - start;
     if count == 0 {
         return Ok(Sha256::digest([]).into());
     }
-    if count.is_power_of_two() && start % count == 0 {
+    if count.is_power_of_two() && start.is_multiple_of(count) {
         return complete(start, end);
     }
     let split = start + split_point(count);
@@ -117,7 +121,11 @@ const fn split_point(count: u64) -> u64 {
 ///
 /// # Errors
 /// Whatever reading gives.
-pub fn inclusion_proof<E>(index: u64, size: u64, complete: &mut impl FnMut(u64, u64) -> Result<Hash, E>) -> Result<Vec<Hash>, E> {
+pub fn inclusion_proof<E>(
+    index: u64,
+    size: u64,
+    complete: &mut impl FnMut(u64, u64) -> Result<Hash, E>,
+) -> Result<Vec<Hash>, E> {
     let (mut start, mut end) = (0, size);
     let mut path = Vec::new();
     while end - start > 1 {
@@ -165,7 +173,11 @@ pub fn verify_inclusion(leaf: Hash, index: u64, size: u64, path: &[Hash], root: 
 ///
 /// # Errors
 /// Whatever reading gives.
-pub fn consistency_proof<E>(from: u64, to: u64, complete: &mut impl FnMut(u64, u64) -> Result<Hash, E>) -> Result<Vec<Hash>, E> {
+pub fn consistency_proof<E>(
+    from: u64,
+    to: u64,
+    complete: &mut impl FnMut(u64, u64) -> Result<Hash, E>,
+) -> Result<Vec<Hash>, E> {
     let mut path = Vec::new();
     if from == 0 || from >= to {
         return Ok(path);
@@ -261,7 +273,10 @@ mod tests {
     fn known_roots() {
         let empty: Hash = Sha256::digest([]).into();
         assert_eq!(Frontier::default().root(), empty);
-        assert_eq!(crate::canonical::hex(&leaf_hash(b"")), "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d");
+        assert_eq!(
+            crate::canonical::hex(&leaf_hash(b"")),
+            "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"
+        );
     }
 
     proptest! {

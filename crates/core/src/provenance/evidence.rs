@@ -89,7 +89,11 @@ impl EvidenceQuality {
     /// The quality of a set of evidence: that of its best member.
     #[must_use]
     pub fn of(evidence: &[Evidence]) -> Self {
-        evidence.iter().map(|one| Self::of_type(one.source_type)).min_by_key(|quality| *quality as u8).unwrap_or(Self::Inferred)
+        evidence
+            .iter()
+            .map(|one| Self::of_type(one.source_type))
+            .min_by_key(|quality| *quality as u8)
+            .unwrap_or(Self::Inferred)
     }
 
     const fn of_type(source: SourceType) -> Self {

@@ -218,7 +218,9 @@ impl IdentityView {
             Event::AgentCreated { agent, trust_declared } => {
                 self.agents.push(Agent { id: *agent, words, trust_declared: *trust_declared, created_at });
             }
-            Event::ResourceCreated { resource } => self.resources.push(Resource { id: *resource, words, created_at }),
+            Event::ResourceCreated { resource } => {
+                self.resources.push(Resource { id: *resource, words, created_at })
+            }
             Event::KeyIssued(issued) => {
                 self.key_of.insert(issued.fingerprint, self.keys.len());
                 self.keys.push(Key { issued: issued.clone(), created_at, revoked_at: None });

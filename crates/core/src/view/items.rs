@@ -277,9 +277,16 @@ impl ItemsView {
     }
 
     /// Items in the order they were made, from the `skip`th that may be seen on.
-    pub fn visible_items<'a>(&'a self, predicate: &'a Predicate, skip: usize) -> impl Iterator<Item = (usize, &'a Item)> {
+    pub fn visible_items<'a>(
+        &'a self,
+        predicate: &'a Predicate,
+        skip: usize,
+    ) -> impl Iterator<Item = (usize, &'a Item)> {
         let rows = self.owned.get(&predicate.owner()).map_or(&[] as &[Row], Vec::as_slice);
-        rows.iter().enumerate().skip(skip).filter_map(|(place, row)| Some((place, self.items.get(*row as usize)?)))
+        rows.iter()
+            .enumerate()
+            .skip(skip)
+            .filter_map(|(place, row)| Some((place, self.items.get(*row as usize)?)))
     }
 
     /// The version that this token committed, while it answers replays.
@@ -325,12 +332,14 @@ impl ItemsView {
     fn write(&mut self, entry: &Entry, written: &WrittenVersion) {
         let row = self.versions.len() as Row;
         let item = self.item_row(written.item, written.owner);
-        let parents: Vec<Row> = written.parents.iter().filter_map(|id| self.version_of.get(id).copied()).collect();
+        let parents: Vec<Row> =
+            written.parents.iter().filter_map(|id| self.version_of.get(id).copied()).collect();
         for parent in &written.parents {
             self.end(*parent, entry.lsn, Status::Superseded);
         }
         let namespace = self.namespace_row(&written.namespace);
-        let class = self.class_row(Class { agents: written.agents.clone(), resources: written.resources.clone() });
+        let class =
+            self.class_row(Class { agents: written.agents.clone(), resources: written.resources.clone() });
         let layer_version = self.layer_versions.entry((namespace, written.layer)).or_default();
         *layer_version += 1;
         let version = Version {
@@ -398,7 +407,9 @@ impl ItemsView {
             match version.ended {
                 // A superseded version that is retracted later stays in history as retracted.
                 None => version.ended = Some((lsn, status)),
-                Some((at, Status::Superseded)) if status != Status::Superseded => version.ended = Some((at, status)),
+                Some((at, Status::Superseded)) if status != Status::Superseded => {
+                    version.ended = Some((at, status))
+                }
                 Some(_) => {}
             }
         }
@@ -432,7 +443,8 @@ impl ItemsView {
 
     pub(super) fn index(&mut self) {
         self.item_of = self.items.iter().enumerate().map(|(row, item)| (item.id, row as Row)).collect();
-        self.version_of = self.versions.iter().enumerate().map(|(row, version)| (version.id, row as Row)).collect();
+        self.version_of =
+            self.versions.iter().enumerate().map(|(row, version)| (version.id, row as Row)).collect();
         self.class_of = self.classes.iter().cloned().zip(0..).collect();
         self.owned.clear();
         for (row, item) in self.items.iter().enumerate() {

@@ -3,8 +3,8 @@
 //! Invariant (statistics from what is seen): how much a word counts is taken from texts that the caller may see, so a rank
 //! tells nothing of the others.
 
-use super::items::{ItemsView, Moment, Row, Version};
 use super::Opened;
+use super::items::{ItemsView, Moment, Row, Version};
 use crate::access::Predicate;
 use crate::id::UserId;
 use crate::item::{Layer, Status};
@@ -76,7 +76,9 @@ impl LexicalView {
         let mut scores: HashMap<Row, f64> = HashMap::new();
         for (word, _) in &query.counts {
             let postings = self.postings.get(word).map_or(&[] as &[Posting], Vec::as_slice);
-            let admits = |posting: &&Posting| items.version(posting.row).is_some_and(|version| scope.admits(items, version));
+            let admits = |posting: &&Posting| {
+                items.version(posting.row).is_some_and(|version| scope.admits(items, version))
+            };
             let seen: Vec<&Posting> = postings.iter().filter(admits).collect();
             let corpus = Corpus { texts: texts.max(seen.len() as u64), words };
             let weight = corpus.word_weight(seen.len() as u64);
@@ -100,7 +102,9 @@ impl LexicalView {
                 for (word, count) in &terms.counts {
                     match self.postings.get_mut(word) {
                         Some(postings) => postings.push(Posting { row, count: *count }),
-                        None => drop(self.postings.insert(word.clone(), vec![Posting { row, count: *count }])),
+                        None => {
+                            drop(self.postings.insert(word.clone(), vec![Posting { row, count: *count }]))
+                        }
                     }
                 }
                 self.count(written.owner, terms.length, true);
@@ -119,7 +123,8 @@ impl LexicalView {
     fn uncount(&mut self, items: &ItemsView, version: crate::id::VersionId, lsn: crate::log::Lsn) {
         let Some(row) = items.row_of(version) else { return };
         let Some(version) = items.version(row) else { return };
-        if matches!(version.ended(), Some((at, Status::Superseded | Status::Retracted | Status::Expired)) if at == lsn) {
+        if matches!(version.ended(), Some((at, Status::Superseded | Status::Retracted | Status::Expired)) if at == lsn)
+        {
             let length = self.lengths.get(row as usize).copied().unwrap_or(0);
             self.count(version.owner, length, false);
         }
@@ -150,7 +155,11 @@ mod in_order {
 
     type Postings = HashMap<String, Vec<Posting>>;
 
-    pub(super) fn encode<C, W: Write>(postings: &Postings, encoder: &mut Encoder<W>, context: &mut C) -> Result<(), EncodeError<W::Error>> {
+    pub(super) fn encode<C, W: Write>(
+        postings: &Postings,
+        encoder: &mut Encoder<W>,
+        context: &mut C,
+    ) -> Result<(), EncodeError<W::Error>> {
         let mut words: Vec<(&String, &Vec<Posting>)> = postings.iter().collect();
         words.sort_unstable_by_key(|(word, _)| *word);
         words.encode(encoder, context)

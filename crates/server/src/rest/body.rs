@@ -70,7 +70,8 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, bytes_max: usize) -> R
     let mut bytes = Vec::with_capacity(announced(headers).unwrap_or(0).min(bytes_max));
     let mut seen = 0_usize;
     while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|_| Refusal::new(Code::Malformed, "the body ended before it was complete"))?;
+        let chunk =
+            chunk.map_err(|_| Refusal::new(Code::Malformed, "the body ended before it was complete"))?;
         seen = seen.saturating_add(chunk.len());
         if seen <= bytes_max {
             bytes.extend_from_slice(&chunk);
@@ -98,7 +99,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Refusal> {
     if depth(bytes) > JSON_DEPTH_MAX {
         return Err(Refusal::new(Code::TooDeep, format!("JSON may nest at most {JSON_DEPTH_MAX} deep")));
     }
-    serde_json::from_slice(bytes).map_err(|error| Refusal::new(Code::Malformed, format!("the body is not JSON: {error}")))
+    serde_json::from_slice(bytes)
+        .map_err(|error| Refusal::new(Code::Malformed, format!("the body is not JSON: {error}")))
 }
 
 /// How deep brackets nest, strings aside. Right for JSON; for anything else the parser has the last word.
@@ -124,7 +126,8 @@ fn depth(bytes: &[u8]) -> usize {
 /// Refuses fields that would claim an identity.
 pub(crate) fn no_identity(fields: &Map<String, Value>) -> Result<(), Refusal> {
     let Some(name) = IDENTITY_FIELDS.iter().find(|name| fields.contains_key(**name)) else { return Ok(()) };
-    let fault = Fault::new(format!("/{name}"), Code::IdentityInBody, "no such field: the credential says who acts");
+    let fault =
+        Fault::new(format!("/{name}"), Code::IdentityInBody, "no such field: the credential says who acts");
     let message = "identity comes from the credential, not from the body";
     Err(Refusal::new(Code::IdentityInBody, message).with(vec![fault]))
 }
@@ -195,7 +198,11 @@ mod tests {
         check::<SearchBody>(json!({"query": 5}), "/query", Code::TypeMismatch);
         check::<SearchBody>(json!({"query": "a", "k": -1}), "/k", Code::ConstraintViolation);
         check::<SearchBody>(json!({"query": "a", "k": 1.5}), "/k", Code::TypeMismatch);
-        check::<SearchBody>(json!({"query": "a", "layers": ["semantic", 3]}), "/layers/1", Code::TypeMismatch);
+        check::<SearchBody>(
+            json!({"query": "a", "layers": ["semantic", 3]}),
+            "/layers/1",
+            Code::TypeMismatch,
+        );
         check::<SearchBody>(json!({"query": "a", "a/b": 1}), "/a~1b", Code::UnknownField);
         check::<NewUserBody>(json!({"name": null}), "/name", Code::TypeMismatch);
         assert!(faults::<SearchBody>(json!({"query": "a", "k": null, "mode": null})).is_empty());
@@ -212,7 +219,9 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_malformed() {
-        for bad in [&b"{"[..], b"{\"a\":", b"\xff", b"{\"a\":\"\xff\"}", b"NaN", b"{\"a\":1e999}", b"{}x", b"'a'"] {
+        for bad in
+            [&b"{"[..], b"{\"a\":", b"\xff", b"{\"a\":\"\xff\"}", b"NaN", b"{\"a\":1e999}", b"{}x", b"'a'"]
+        {
             let refusal = parse(bad).unwrap_err();
             assert_eq!(refusal.code, Code::Malformed, "{bad:?}");
             assert!(refusal.message.contains("line 1 column"), "{}", refusal.message);
@@ -227,6 +236,9 @@ mod tests {
         assert!(parse(&nested(JSON_DEPTH_MAX)).is_ok());
         assert_eq!(parse(&nested(JSON_DEPTH_MAX + 1)).unwrap_err().code, Code::TooDeep);
         assert_eq!(parse(&nested(1_000_000)).unwrap_err().code, Code::TooDeep);
-        assert!(parse(format!("[\"{}\"]", "[\\\"".repeat(100)).as_bytes()).is_ok(), "brackets in strings do not nest");
+        assert!(
+            parse(format!("[\"{}\"]", "[\\\"".repeat(100)).as_bytes()).is_ok(),
+            "brackets in strings do not nest"
+        );
     }
 }

@@ -26,5 +26,8 @@ impl FromRequestParts<Arc<App>> for Authenticated {
 }
 
 fn no_credential() -> Refusal {
-    Refusal::new(Code::Unauthenticated, "missing, unknown, revoked or expired key; send `Authorization: Bearer KEY`")
+    Refusal::new(
+        Code::Unauthenticated,
+        "missing, unknown, revoked or expired key; send `Authorization: Bearer KEY`",
+    )
 }

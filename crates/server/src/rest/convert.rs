@@ -7,9 +7,9 @@ use tabellion_core::error::Refusal;
 use tabellion_core::item::Triple;
 use tabellion_core::provenance::Evidence;
 use tabellion_engine::reply::{
-    AgentReply, AuditRow, Changed, ConsistencyReply, Found, HeadReply, InclusionReply, ItemReply, KeyReply, LogReport,
-    NewKey, NewTenant, Page, ResourceReply, RevokedKey, SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply,
-    WhoAmI, Written,
+    AgentReply, AuditRow, Changed, ConsistencyReply, Found, HeadReply, InclusionReply, ItemReply, KeyReply,
+    LogReport, NewKey, NewTenant, Page, ResourceReply, RevokedKey, SearchQuery, SearchReply, UserReply,
+    VerifyReport, VersionReply, WhoAmI, Written,
 };
 
 fn texts<T: ToString>(values: &[T]) -> Vec<String> {
@@ -166,7 +166,11 @@ impl From<Found> for ResultBody {
 
 impl From<SearchReply> for FoundBody {
     fn from(reply: SearchReply) -> Self {
-        Self { results: reply.results.into_iter().map(Into::into).collect(), mode: reply.mode, token: reply.token }
+        Self {
+            results: reply.results.into_iter().map(Into::into).collect(),
+            mode: reply.mode,
+            token: reply.token,
+        }
     }
 }
 
@@ -274,7 +278,8 @@ impl From<VerifyReport> for VerificationBody {
 
 impl From<LogReport> for LogReportBody {
     fn from(report: LogReport) -> Self {
-        let fault = |fault: tabellion_engine::reply::LogFault| LogFaultBody { lsn: fault.lsn, what: fault.what };
+        let fault =
+            |fault: tabellion_engine::reply::LogFault| LogFaultBody { lsn: fault.lsn, what: fault.what };
         Self {
             log: report.log.as_str(),
             size: report.size,

@@ -75,7 +75,10 @@ const ALWAYS: [(&str, &str); 7] = [
 impl Modify for EveryOperation {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let components = openapi.components.get_or_insert_with(Components::new);
-        let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some("an API key, `tab_…`")).build();
+        let scheme = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some("an API key, `tab_…`"))
+            .build();
         components.add_security_scheme("key", SecurityScheme::Http(scheme));
         for path in openapi.paths.paths.values_mut() {
             for operation in operations(path) {
@@ -115,12 +118,16 @@ fn complete(operation: &mut Operation) {
 fn add(operation: &mut Operation, status: &str, description: &str) {
     let refusal = Ref::from_schema_name(RefusalBody::name());
     let content = ContentBuilder::new().schema(Some(refusal)).build();
-    let response = ResponseBuilder::new().description(description).content("application/json", content).build();
+    let response =
+        ResponseBuilder::new().description(description).content("application/json", content).build();
     operation.responses.responses.entry(status.to_owned()).or_insert(RefOr::T(response));
 }
 
 fn header(description: &str, kind: Type) -> Header {
-    HeaderBuilder::new().schema(Some(ObjectBuilder::new().schema_type(kind))).description(Some(description)).build()
+    HeaderBuilder::new()
+        .schema(Some(ObjectBuilder::new().schema_type(kind)))
+        .description(Some(description))
+        .build()
 }
 
 fn insert(response: &mut Response, name: &str, header: Header) {

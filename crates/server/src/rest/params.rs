@@ -141,7 +141,10 @@ mod tests {
         check("limit=%2B1", &[("/query/limit", Code::TypeMismatch)]);
         check("limit=", &[("/query/limit", Code::TypeMismatch)]);
         check("limit=1&limit=2", &[("/query/limit", Code::ConstraintViolation)]);
-        check("limit=x&colour=red", &[("/query/limit", Code::TypeMismatch), ("/query/colour", Code::UnknownField)]);
+        check(
+            "limit=x&colour=red",
+            &[("/query/limit", Code::TypeMismatch), ("/query/colour", Code::UnknownField)],
+        );
     }
 
     #[test]

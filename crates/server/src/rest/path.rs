@@ -48,7 +48,8 @@ impl Verb {
     /// The verb at the end of a path, as it stands in the request line.
     pub(crate) fn at_end_of(path: &str) -> Option<Self> {
         let last = path.rsplit('/').next()?;
-        let (_, word) = last.rsplit_once(':').or_else(|| last.rsplit_once("%3A")).or_else(|| last.rsplit_once("%3a"))?;
+        let (_, word) =
+            last.rsplit_once(':').or_else(|| last.rsplit_once("%3A")).or_else(|| last.rsplit_once("%3a"))?;
         Self::from_word(word)
     }
 }

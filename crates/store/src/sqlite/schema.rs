@@ -34,7 +34,8 @@ fn run(connection: &mut Connection, step: &str, done: i64) -> Result<(), StoreEr
 }
 
 fn version(connection: &Connection) -> Result<usize, StoreError> {
-    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(engine)?;
+    let version: i64 =
+        connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(engine)?;
     usize::try_from(version).map_err(|_| StoreError::Engine("not a log file of Tabellion".into()))
 }
 
@@ -42,7 +43,9 @@ fn version(connection: &Connection) -> Result<usize, StoreError> {
 pub(super) fn check(connection: &Connection) -> Result<(), StoreError> {
     match version(connection)? {
         current if current == STEPS.len() => Ok(()),
-        older if older < STEPS.len() => Err(StoreError::Engine("the log file is of an older version; start the server once".into())),
+        older if older < STEPS.len() => {
+            Err(StoreError::Engine("the log file is of an older version; start the server once".into()))
+        }
         newer => Err(StoreError::Engine(format!(
             "the log file is of version {newer}, this program knows up to {}: use a newer tabellion",
             STEPS.len()
@@ -75,7 +78,11 @@ mod tests {
             drop(connection);
             let store = SqliteStore::open(&path).unwrap();
             store.append(&[append_of(LogName::Audit, 1, 2)]).unwrap();
-            assert_eq!(SqliteStore::open(&path).unwrap().size(LogName::Audit).unwrap(), 2, "killed at {killed_at}");
+            assert_eq!(
+                SqliteStore::open(&path).unwrap().size(LogName::Audit).unwrap(),
+                2,
+                "killed at {killed_at}"
+            );
         }
     }
 

@@ -22,7 +22,8 @@ pub(super) fn appends(folder: &Path, batch: usize, row_bytes: usize, time: Durat
     while began.elapsed() < time {
         let transaction = connection.transaction()?;
         {
-            let mut insert = transaction.prepare_cached("INSERT INTO entry (lsn, body, token) VALUES (?1, ?2, ?3)")?;
+            let mut insert =
+                transaction.prepare_cached("INSERT INTO entry (lsn, body, token) VALUES (?1, ?2, ?3)")?;
             for _ in 0..batch {
                 rows += 1;
                 let token = tabellion_core::canonical::sha256(&rows.to_be_bytes());

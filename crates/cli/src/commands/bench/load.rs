@@ -30,7 +30,13 @@ fn text(serial: u64) -> String {
 }
 
 /// Writes through the engine in this process.
-pub(super) async fn engine(engine: &Engine, call: &Call, writers: usize, time: Duration, serials: &Arc<AtomicU64>) -> Result<Reached> {
+pub(super) async fn engine(
+    engine: &Engine,
+    call: &Call,
+    writers: usize,
+    time: Duration,
+    serials: &Arc<AtomicU64>,
+) -> Result<Reached> {
     let tasks = (0..writers).map(|_| {
         let (engine, call, serials) = (engine.clone(), call.clone(), Arc::clone(serials));
         tokio::spawn(async move {
@@ -58,7 +64,13 @@ pub(super) async fn engine_once(engine: &Engine, call: &Call, serials: &AtomicU6
 }
 
 /// Writes over REST, one connection a writer.
-pub(super) async fn rest(address: &str, key: &str, writers: usize, time: Duration, serials: &Arc<AtomicU64>) -> Result<Reached> {
+pub(super) async fn rest(
+    address: &str,
+    key: &str,
+    writers: usize,
+    time: Duration,
+    serials: &Arc<AtomicU64>,
+) -> Result<Reached> {
     let tasks = (0..writers).map(|_| {
         let (address, key, serials) = (address.to_owned(), key.to_owned(), Arc::clone(serials));
         tokio::spawn(async move {
@@ -80,7 +92,10 @@ pub(super) async fn rest(address: &str, key: &str, writers: usize, time: Duratio
     gather(tasks.collect(), time).await
 }
 
-async fn gather(tasks: Vec<tokio::task::JoinHandle<Result<Vec<Duration>>>>, time: Duration) -> Result<Reached> {
+async fn gather(
+    tasks: Vec<tokio::task::JoinHandle<Result<Vec<Duration>>>>,
+    time: Duration,
+) -> Result<Reached> {
     let mut latencies = Vec::new();
     for task in tasks {
         latencies.extend(task.await??);
@@ -88,7 +103,9 @@ async fn gather(tasks: Vec<tokio::task::JoinHandle<Result<Vec<Duration>>>>, time
     latencies.sort_unstable();
     let at = |share: f64| {
         let place = (latencies.len() as f64 * share) as usize;
-        latencies.get(place.min(latencies.len().saturating_sub(1))).map_or(0.0, |latency| latency.as_secs_f64() * 1e3)
+        latencies
+            .get(place.min(latencies.len().saturating_sub(1)))
+            .map_or(0.0, |latency| latency.as_secs_f64() * 1e3)
     };
     Ok(Reached { per_second: latencies.len() as f64 / time.as_secs_f64(), p50_ms: at(0.5), p99_ms: at(0.99) })
 }
@@ -102,15 +119,18 @@ pub(super) struct Connection {
 
 impl Connection {
     pub(super) async fn open(address: &str, key: &str) -> Result<Self> {
-        let stream = TcpStream::connect(address).await.with_context(|| format!("could not connect to {address}"))?;
+        let stream =
+            TcpStream::connect(address).await.with_context(|| format!("could not connect to {address}"))?;
         stream.set_nodelay(true)?;
-        let head = format!("Host: {address}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n");
+        let head =
+            format!("Host: {address}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n");
         Ok(Self { stream, head, buffer: Vec::new() })
     }
 
     /// Posts a body and tells the status.
     pub(super) async fn post(&mut self, path: &str, body: &str) -> Result<u16> {
-        let request = format!("POST {path} HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{body}", self.head, body.len());
+        let request =
+            format!("POST {path} HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{body}", self.head, body.len());
         self.stream.write_all(request.as_bytes()).await?;
         self.buffer.clear();
         loop {
@@ -128,7 +148,8 @@ impl Connection {
 fn complete(buffer: &[u8]) -> Option<u16> {
     let end = buffer.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = std::str::from_utf8(buffer.get(..end)?).ok()?.to_ascii_lowercase();
-    let length: usize = head.lines().find_map(|line| line.strip_prefix("content-length:"))?.trim().parse().ok()?;
+    let length: usize =
+        head.lines().find_map(|line| line.strip_prefix("content-length:"))?.trim().parse().ok()?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
     (buffer.len() >= end + 4 + length).then_some(status)
 }

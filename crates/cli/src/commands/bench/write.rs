@@ -18,7 +18,9 @@ use tabellion_engine::{AuditReads, Call, Engine, EngineLimits, Options};
 /// same bytes in batches of that size, then the engine in this process, then a server process over REST. Each write is
 /// one item, durable before it is acknowledged, its row on the audit trail included.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  tabellion bench write\n  tabellion bench write --writers 64 --seconds 10 --json")]
+#[command(
+    after_help = "Examples:\n  tabellion bench write\n  tabellion bench write --writers 64 --seconds 10 --json"
+)]
 pub(crate) struct BenchWrite {
     /// How many write at once
     #[arg(long, value_delimiter = ',', default_values_t = [1, 16, 64], value_name = "N,…")]
@@ -86,9 +88,7 @@ async fn one(folder: &Path, writers: usize, row_bytes: usize, time: Duration) ->
         let server = Child::start(&folder.join(format!("rest-{writers}")))?;
         load::rest(&server.address, &server.key, writers, time, &serials).await?
     };
-    let way = |reached: &load::Reached| {
-        json!({"per_second": reached.per_second, "ratio": reached.per_second / bare, "p50_ms": reached.p50_ms, "p99_ms": reached.p99_ms})
-    };
+    let way = |reached: &load::Reached| json!({"per_second": reached.per_second, "ratio": reached.per_second / bare, "p50_ms": reached.p50_ms, "p99_ms": reached.p99_ms});
     Ok(json!({"writers": writers, "bare": {"per_second": bare}, "engine": way(&engine), "rest": way(&rest)}))
 }
 
@@ -115,7 +115,10 @@ async fn row_bytes(folder: &Path) -> Result<usize> {
     let (engine, call) = open(&data)?;
     let serials = Arc::new(AtomicU64::new(0));
     let sum = || -> Result<u64> {
-        let tenant = tabellion_engine::offline::tenants(&data)?.first().copied().ok_or_else(|| anyhow!("no tenant"))?;
+        let tenant = tabellion_engine::offline::tenants(&data)?
+            .first()
+            .copied()
+            .ok_or_else(|| anyhow!("no tenant"))?;
         let log = rusqlite::Connection::open(data.join("tenants").join(tenant.to_string()).join("log.db"))?;
         let sql = "SELECT (SELECT total(length(body) + coalesce(length(sealed), 0) + length(leaf)) FROM memory_entry)
                         + (SELECT total(length(body) + length(leaf)) FROM audit_entry)";

@@ -40,7 +40,9 @@ impl<'a> Story<'a> {
     /// A new part.
     pub(super) fn chapter(&mut self, title: &str) -> anyhow::Result<()> {
         let first = self.steps.is_empty();
-        self.tell(json!({"chapter": title}), |output| format!("{}{}", if first { "" } else { "\n" }, output.strong(title)))
+        self.tell(json!({"chapter": title}), |output| {
+            format!("{}{}", if first { "" } else { "\n" }, output.strong(title))
+        })
     }
 
     /// A remark.
@@ -49,7 +51,13 @@ impl<'a> Story<'a> {
     }
 
     /// A real call with a body; its status must be the expected one.
-    pub(super) fn send(&mut self, who: &Who, call: (&'static str, &str), body: &Value, expected: u16) -> anyhow::Result<Value> {
+    pub(super) fn send(
+        &mut self,
+        who: &Who,
+        call: (&'static str, &str),
+        body: &Value,
+        expected: u16,
+    ) -> anyhow::Result<Value> {
         self.call(who, call, Some(body), expected)
     }
 
@@ -58,7 +66,13 @@ impl<'a> Story<'a> {
         self.call(who, ("GET", path), None, expected)
     }
 
-    fn call(&mut self, who: &Who, (method, path): (&'static str, &str), body: Option<&Value>, expected: u16) -> anyhow::Result<Value> {
+    fn call(
+        &mut self,
+        who: &Who,
+        (method, path): (&'static str, &str),
+        body: Option<&Value>,
+        expected: u16,
+    ) -> anyhow::Result<Value> {
         let mut ask = Ask::new(method, path);
         if let Some(body) = body {
             ask = ask.json(body);
@@ -77,7 +91,9 @@ impl<'a> Story<'a> {
             format!("  {who} {method} {path}{sent}\n    {code} {}", answered(&answer))
         })?;
         if status != expected {
-            bail!("{method} {path} should have been answered with {expected}, and was with {status}: {answer}");
+            bail!(
+                "{method} {path} should have been answered with {expected}, and was with {status}: {answer}"
+            );
         }
         Ok(answer)
     }
@@ -86,8 +102,14 @@ impl<'a> Story<'a> {
     pub(super) fn result(&mut self, command: &str, found: &Value, sheets: &[Sheet]) -> anyhow::Result<()> {
         let step = json!({"command": command, "found": found});
         self.tell(step, |output| {
-            let lines = sheets.iter().flat_map(|sheet| output.rendered(sheet).lines().map(str::to_owned).collect::<Vec<_>>());
-            std::iter::once(output.dim(command)).chain(lines).map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+            let lines = sheets
+                .iter()
+                .flat_map(|sheet| output.rendered(sheet).lines().map(str::to_owned).collect::<Vec<_>>());
+            std::iter::once(output.dim(command))
+                .chain(lines)
+                .map(|line| format!("  {line}"))
+                .collect::<Vec<_>>()
+                .join("\n")
         })
     }
 
@@ -96,7 +118,8 @@ impl<'a> Story<'a> {
         if self.output.is_json() {
             return Ok(self.output.raw_json(&json!({"steps": self.steps}).to_string())?);
         }
-        self.output.line(format!("\n{}", self.output.strong("That is all; the scratch directory is gone again.")))?;
+        self.output
+            .line(format!("\n{}", self.output.strong("That is all; the scratch directory is gone again.")))?;
         Ok(self.output.line("For a server of your own: tabellion serve --data data")?)
     }
 
@@ -115,8 +138,29 @@ impl<'a> Story<'a> {
 
 /// What of an answer is shown, in this order. The rest matters to programs.
 const SHOWN: [&str; 23] = [
-    "time", "action", "outcome", "status", "code", "gate", "message", "errors", "path", "expected", "actual", "id", "version",
-    "name", "text", "score", "operation", "results", "versions", "rows", "ok", "logs", "log",
+    "time",
+    "action",
+    "outcome",
+    "status",
+    "code",
+    "gate",
+    "message",
+    "errors",
+    "path",
+    "expected",
+    "actual",
+    "id",
+    "version",
+    "name",
+    "text",
+    "score",
+    "operation",
+    "results",
+    "versions",
+    "rows",
+    "ok",
+    "logs",
+    "log",
 ];
 
 /// The bodies of requests are shown whole, and begin with what they are about.
@@ -142,11 +186,13 @@ fn compact(value: &Value, order: &[&str], all: bool) -> String {
             let known = order.iter().filter_map(|name| members.get_key_value(*name));
             let others = members.iter().filter(|(name, _)| all && !order.contains(&name.as_str()));
             let shown = known.chain(others).filter(|(_, value)| !value.is_null());
-            let shown: Vec<_> = shown.map(|(name, value)| format!("\"{name}\":{}", compact(value, order, all))).collect();
+            let shown: Vec<_> =
+                shown.map(|(name, value)| format!("\"{name}\":{}", compact(value, order, all))).collect();
             format!("{{{}}}", shown.join(","))
         }
         Value::Array(values) => {
-            let shown: Vec<_> = values.iter().take(SHOWN_ROWS_MAX).map(|value| compact(value, order, all)).collect();
+            let shown: Vec<_> =
+                values.iter().take(SHOWN_ROWS_MAX).map(|value| compact(value, order, all)).collect();
             let more = if values.len() > SHOWN_ROWS_MAX { ",…" } else { "" };
             format!("[{}{more}]", shown.join(","))
         }
@@ -162,7 +208,10 @@ mod tests {
     fn answers_are_short_and_keep_no_secrets() {
         let answer = json!({"id": "itm_a", "token": "long", "key": "tab_secret", "fields": {}, "results": [], "status": "ok"});
         assert_eq!(answered(&answer), r#"{"status":"ok","id":"itm_a","results":[]}"#);
-        assert_eq!(answered(&json!({"rows": [{"id": "1"}, {"id": "2"}, {"id": "3"}, {"id": "4"}]})), r#"{"rows":[{"id":"1"},{"id":"2"},{"id":"3"},…]}"#);
+        assert_eq!(
+            answered(&json!({"rows": [{"id": "1"}, {"id": "2"}, {"id": "3"}, {"id": "4"}]})),
+            r#"{"rows":[{"id":"1"},{"id":"2"},{"id":"3"},…]}"#
+        );
     }
 
     #[test]

@@ -23,7 +23,8 @@ const FOLDED_AT_ONCE: u64 = 100_000;
 /// Every check of a data directory.
 pub(super) fn look(path: &Path, now: Timestamp) -> Vec<Check> {
     if !path.is_dir() {
-        let mend = format!("`tabellion serve --data {}` makes it; or name another with --data", path.display());
+        let mend =
+            format!("`tabellion serve --data {}` makes it; or name another with --data", path.display());
         return vec![Check::fail("data", format!("there is no directory {}", path.display()), mend)];
     }
     let dir = DataDir::at(path);
@@ -35,8 +36,15 @@ pub(super) fn look(path: &Path, now: Timestamp) -> Vec<Check> {
         }
     };
     let mut checks = vec![match tenants.len() {
-        0 => Check::warn("data", "no tenant in it yet", format!("`tabellion serve --data {}` makes one", path.display())),
-        count => Check::ok("data", format!("{} with {count} tenant{}", path.display(), if count == 1 { "" } else { "s" })),
+        0 => Check::warn(
+            "data",
+            "no tenant in it yet",
+            format!("`tabellion serve --data {}` makes one", path.display()),
+        ),
+        count => Check::ok(
+            "data",
+            format!("{} with {count} tenant{}", path.display(), if count == 1 { "" } else { "s" }),
+        ),
     }];
     checks.extend(permissions(&dir));
     checks.push(lock(path));
@@ -57,7 +65,11 @@ pub(super) fn look(path: &Path, now: Timestamp) -> Vec<Check> {
 fn permissions(dir: &DataDir) -> Vec<Check> {
     let keys = dir.keys();
     let Ok(metadata) = keys.metadata() else {
-        return vec![Check::warn("permissions", format!("there is no {}", keys.display()), "restore it from its backup")];
+        return vec![Check::warn(
+            "permissions",
+            format!("there is no {}", keys.display()),
+            "restore it from its backup",
+        )];
     };
     let mut open = too_open(&keys, &metadata, 0o700);
     for entry in std::fs::read_dir(&keys).into_iter().flatten().flatten() {
@@ -77,7 +89,11 @@ fn too_open(path: &Path, metadata: &Metadata, allowed: u32) -> Vec<Check> {
         return Vec::new();
     }
     let mend = format!("chmod {allowed:o} {}", path.display());
-    vec![Check::fail("permissions", format!("{} has mode {mode:o}: others can reach the keys", path.display()), mend)]
+    vec![Check::fail(
+        "permissions",
+        format!("{} has mode {mode:o}: others can reach the keys", path.display()),
+        mend,
+    )]
 }
 
 fn lock(path: &Path) -> Check {
@@ -124,30 +140,37 @@ fn space(path: &Path) -> Check {
 
 fn master(dir: &DataDir) -> Result<Option<Secret>, Check> {
     let wrong = |found: String| {
-        Check::fail("master key", found, "give the key that this data was made with, in TABELLION_MASTER_KEY or keys/master.key")
+        Check::fail(
+            "master key",
+            found,
+            "give the key that this data was made with, in TABELLION_MASTER_KEY or keys/master.key",
+        )
     };
     if let Some(secret) = offline::master_key_from_env().map_err(|error| wrong(error.to_string()))? {
         return Ok(Some(secret));
     }
     let path = dir.master_key();
-    let text = std::fs::read_to_string(&path).map_err(|error| wrong(format!("cannot read {}: {error}", path.display())))?;
-    let bytes = unhex32(text.trim()).ok_or_else(|| wrong(format!("{} does not hold 64 hex digits", path.display())))?;
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| wrong(format!("cannot read {}: {error}", path.display())))?;
+    let bytes = unhex32(text.trim())
+        .ok_or_else(|| wrong(format!("{} does not hold 64 hex digits", path.display())))?;
     Ok(Some(Secret::from_bytes(bytes)))
 }
 
 fn tenant_checks(dir: &DataDir, tenant: TenantId, master: Option<&Secret>, now: Timestamp) -> Vec<Check> {
     let mut checks = Vec::new();
-    let keys = master.and_then(|master| match KeyStore::open_read_only(&dir.key_store(tenant), tenant, master) {
-        Ok(keys) => {
-            checks.push(Check::ok("keys", format!("the key store of {tenant} opens")));
-            Some(keys)
-        }
-        Err(error) => {
-            let mend = "restore keys/ from its backup, and TABELLION_MASTER_KEY if it gave the key";
-            checks.push(Check::fail("keys", format!("{tenant}: {error}"), mend));
-            None
-        }
-    });
+    let keys =
+        master.and_then(|master| match KeyStore::open_read_only(&dir.key_store(tenant), tenant, master) {
+            Ok(keys) => {
+                checks.push(Check::ok("keys", format!("the key store of {tenant} opens")));
+                Some(keys)
+            }
+            Err(error) => {
+                let mend = "restore keys/ from its backup, and TABELLION_MASTER_KEY if it gave the key";
+                checks.push(Check::fail("keys", format!("{tenant}: {error}"), mend));
+                None
+            }
+        });
     match SqliteStore::open_read_only(&dir.log(tenant)) {
         Ok(store) => {
             for log in LogName::ALL {
@@ -164,7 +187,13 @@ fn tenant_checks(dir: &DataDir, tenant: TenantId, master: Option<&Secret>, now: 
 }
 
 /// Whether the newest head fits the log and is signed. `verify` looks at every entry; this does not.
-fn head(store: &SqliteStore, tenant: TenantId, log: LogName, keys: Option<&KeyStore>, now: Timestamp) -> Check {
+fn head(
+    store: &SqliteStore,
+    tenant: TenantId,
+    log: LogName,
+    keys: Option<&KeyStore>,
+    now: Timestamp,
+) -> Check {
     let bad = |found: String| {
         let mend = "`tabellion verify --data DIR` says which entry is wrong; `tabellion restore` brings a backup back";
         Check::fail("log", format!("{} log of {tenant}: {found}", log.as_str()), mend)
@@ -189,8 +218,16 @@ fn head(store: &SqliteStore, tenant: TenantId, log: LogName, keys: Option<&KeySt
         return bad("the newest head is not signed by the key of this tenant".into());
     }
     if signed.head.time.as_micros() > now.as_micros().saturating_add(AHEAD_MAX_US) {
-        let found = format!("{} log of {tenant}: its newest entry is of {}, later than now", log.as_str(), signed.head.time);
-        return Check::warn("clock", found, "set the clock of this machine; until then new entries get that time too");
+        let found = format!(
+            "{} log of {tenant}: its newest entry is of {}, later than now",
+            log.as_str(),
+            signed.head.time
+        );
+        return Check::warn(
+            "clock",
+            found,
+            "set the clock of this machine; until then new entries get that time too",
+        );
     }
     Check::ok("log", format!("{} log of {tenant}: {size} entries, the newest head fits", log.as_str()))
 }
@@ -205,7 +242,11 @@ fn checkpoint(dir: &DataDir, tenant: TenantId, entries: u64, now: Timestamp) -> 
         Some(seconds) => Check::ok("checkpoint", format!("of {tenant}: {} old", for_people(seconds))),
         None if entries > FOLDED_AT_ONCE => {
             let found = format!("of {tenant}: none, so the next start folds {entries} entries");
-            Check::warn("checkpoint", found, "stop the server properly (SIGTERM) and it writes one; nothing is lost without")
+            Check::warn(
+                "checkpoint",
+                found,
+                "stop the server properly (SIGTERM) and it writes one; nothing is lost without",
+            )
         }
         None => Check::ok("checkpoint", format!("of {tenant}: none; the next start folds {entries} entries")),
     }

@@ -29,10 +29,15 @@ impl Banner {
         let made = ready.first_start.as_ref().map(|first| first.admin_key.as_str());
         if output.is_json() {
             let key = made.filter(|_| !self.has_given_key);
-            let banner = json!({"url": url, "data": self.data, "first_start": made.is_some(), "admin_key": key});
+            let banner =
+                json!({"url": url, "data": self.data, "first_start": made.is_some(), "admin_key": key});
             return output.line(banner);
         }
-        output.line(format!("{} {} listens on {url}", output.strong("tabellion"), env!("CARGO_PKG_VERSION")))?;
+        output.line(format!(
+            "{} {} listens on {url}",
+            output.strong("tabellion"),
+            env!("CARGO_PKG_VERSION")
+        ))?;
         output.line(format!("data in {}; stop with Ctrl-C", self.data.display()))?;
         match made {
             Some(key) => output.line(self.first_steps(key, &url)),
@@ -42,7 +47,10 @@ impl Banner {
 
     fn first_steps(&self, key: &str, url: &str) -> String {
         let (about, key) = if self.has_given_key {
-            ("This is the first start. The admin's key is the one in TABELLION_ADMIN_KEY.", "\"$TABELLION_ADMIN_KEY\"")
+            (
+                "This is the first start. The admin's key is the one in TABELLION_ADMIN_KEY.",
+                "\"$TABELLION_ADMIN_KEY\"",
+            )
         } else {
             ("This is the first start. The admin's key is in the next lines, and is shown this once.", key)
         };
@@ -70,7 +78,11 @@ fn url(address: SocketAddr, is_tls: bool) -> String {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]
@@ -78,7 +90,12 @@ mod tests {
     use super::*;
 
     fn banner(has_given_key: bool) -> Banner {
-        Banner { data: "data".into(), is_tls: false, has_given_key, program: "target/release/tabellion".into() }
+        Banner {
+            data: "data".into(),
+            is_tls: false,
+            has_given_key,
+            program: "target/release/tabellion".into(),
+        }
     }
 
     #[test]

@@ -10,7 +10,10 @@ use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Write)]
-#[expect(dead_code, reason = "describes what core::gate::read_write reads; the gate reports every fault, serde only one")]
+#[expect(
+    dead_code,
+    reason = "describes what core::gate::read_write reads; the gate reports every fault, serde only one"
+)]
 pub(crate) struct WriteBody {
     /// The statement itself, complete on its own: at most 65,536 bytes, not blank.
     #[schema(min_length = 1, max_length = 65536, pattern = r"\S")]
@@ -66,7 +69,9 @@ pub(crate) struct WriteBody {
     #[schema(max_length = 64, pattern = r"^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}([-+][ -~]*)?$")]
     agent_version: Option<String>,
     /// How long it lives, as an ISO 8601 duration of weeks, days, hours, minutes and seconds; by layer unless given.
-    #[schema(pattern = "^P([1-9][0-9]{0,3}W|[1-9][0-9]{0,4}D)?(T([1-9][0-9]{0,4}H)?([1-9][0-9]{0,4}M)?([1-9][0-9]{0,4}S)?)?(?<=[WDHMS])$")]
+    #[schema(
+        pattern = "^P([1-9][0-9]{0,3}W|[1-9][0-9]{0,4}D)?(T([1-9][0-9]{0,4}H)?([1-9][0-9]{0,4}M)?([1-9][0-9]{0,4}S)?)?(?<=[WDHMS])$"
+    )]
     ttl: Option<String>,
     /// The same id with the same content is a replay; with other content it is refused.
     #[schema(format = "uuid")]

@@ -7,8 +7,8 @@ use tabellion_core::access::Role;
 use tabellion_core::item::{Layer, Operation, Status, Tier, TierWish};
 use tabellion_core::log::LogName;
 use tabellion_core::provenance::SourceType;
-use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 macro_rules! text_type {

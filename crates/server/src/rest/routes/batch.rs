@@ -49,7 +49,11 @@ pub(crate) async fn write_batch(
     if announced(request.headers()).is_some_and(|bytes| bytes > limits.batch_bytes_max) {
         return Err(too_large(limits.batch_bytes_max).into());
     }
-    let bounds = Bounds { bytes: limits.batch_bytes_max, line_bytes: limits.batch_line_bytes_max, lines: limits.batch_lines_max };
+    let bounds = Bounds {
+        bytes: limits.batch_bytes_max,
+        line_bytes: limits.batch_line_bytes_max,
+        lines: limits.batch_lines_max,
+    };
     let lines = Lines::new(request.into_body(), bounds);
     // Room for every answer and the last line: the task never waits for a slow reader.
     let (answers, results) = mpsc::channel(bounds.lines.saturating_add(1));
@@ -88,7 +92,10 @@ async fn write_all(app: &App, call: &Call, lines: Lines, answers: mpsc::Sender<B
 }
 
 fn too_late() -> Refusal {
-    Refusal::new(Code::Timeout, "the batch took longer than the server allows; from this line on, nothing is known")
+    Refusal::new(
+        Code::Timeout,
+        "the batch took longer than the server allows; from this line on, nothing is known",
+    )
 }
 
 async fn write_line(app: &App, call: &Call, bytes: &[u8]) -> Result<Written, Refusal> {
@@ -166,7 +173,11 @@ impl Lines {
                         return Some(refusal);
                     }
                 }
-                Some(Err(_)) => return Some(self.end(Refusal::new(Code::Malformed, "the body ended before it was complete"))),
+                Some(Err(_)) => {
+                    return Some(
+                        self.end(Refusal::new(Code::Malformed, "the body ended before it was complete")),
+                    );
+                }
                 None => self.ended = true,
             }
         }
@@ -220,7 +231,10 @@ impl Lines {
             }
         };
         if self.taken == self.bounds.lines {
-            let message = format!("a batch may have at most {} lines; this one and those after it were not read", self.bounds.lines);
+            let message = format!(
+                "a batch may have at most {} lines; this one and those after it were not read",
+                self.bounds.lines
+            );
             let number = self.number;
             self.stop();
             return Some((number, Err(Refusal::new(Code::TooLarge, message))));

@@ -207,7 +207,9 @@ pub(crate) async fn change_item(
     request: Request,
 ) -> Answer<ChangedBody> {
     match verb {
-        Verb::Rollback => rollback_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?).await,
+        Verb::Rollback => {
+            rollback_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?).await
+        }
         Verb::Pin => pin_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?).await,
         Verb::Unpin => unpin_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?).await,
     }
@@ -248,7 +250,12 @@ async fn rollback_item(
         (status = 410, description = "its content was destroyed", body = RefusalBody),
     )
 )]
-async fn pin_item(app: &App, call: &Call, id: &str, MemoryBody(body): MemoryBody<ReasonBody>) -> Answer<ChangedBody> {
+async fn pin_item(
+    app: &App,
+    call: &Call,
+    id: &str,
+    MemoryBody(body): MemoryBody<ReasonBody>,
+) -> Answer<ChangedBody> {
     Ok(Json(app.engine().pin(call, id, body.reason).await?.into()))
 }
 
@@ -264,7 +271,12 @@ async fn pin_item(app: &App, call: &Call, id: &str, MemoryBody(body): MemoryBody
         (status = 410, description = "its content was destroyed", body = RefusalBody),
     )
 )]
-async fn unpin_item(app: &App, call: &Call, id: &str, MemoryBody(body): MemoryBody<ReasonBody>) -> Answer<ChangedBody> {
+async fn unpin_item(
+    app: &App,
+    call: &Call,
+    id: &str,
+    MemoryBody(body): MemoryBody<ReasonBody>,
+) -> Answer<ChangedBody> {
     Ok(Json(app.engine().unpin(call, id, body.reason).await?.into()))
 }
 

@@ -145,7 +145,8 @@ pub(crate) async fn create_key(
     AdminBody(body): AdminBody<NewKeyBody>,
 ) -> Created<IssuedKeyBody> {
     let NewKeyBody { user, agent, expires_at } = body;
-    let key = app.engine().create_key(&call, user.as_deref(), agent.as_deref(), expires_at.as_deref()).await?;
+    let key =
+        app.engine().create_key(&call, user.as_deref(), agent.as_deref(), expires_at.as_deref()).await?;
     Ok((StatusCode::CREATED, Json(key.into())))
 }
 

@@ -66,7 +66,10 @@ pub(crate) async fn read_openapi() -> ([(HeaderName, &'static str); 1], Bytes) {
 
 /// `POST /v1/test-clock`: sets the time of a server that was started for tests, from this machine alone. Anywhere else
 /// there is no such path.
-pub(crate) async fn set_test_clock(State(app): State<Arc<App>>, request: Request) -> Result<Response, Refused> {
+pub(crate) async fn set_test_clock(
+    State(app): State<Arc<App>>,
+    request: Request,
+) -> Result<Response, Refused> {
     let (mut parts, body) = request.into_parts();
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     let is_local = peer.is_some_and(|ConnectInfo(peer)| peer.ip().to_canonical().is_loopback());
@@ -81,6 +84,7 @@ pub(crate) async fn set_test_clock(State(app): State<Arc<App>>, request: Request
 }
 
 fn not_a_time() -> Refusal {
-    let fault = Fault::new("/now", Code::ConstraintViolation, "an RFC 3339 time such as 2026-11-15T00:00:00Z");
+    let fault =
+        Fault::new("/now", Code::ConstraintViolation, "an RFC 3339 time such as 2026-11-15T00:00:00Z");
     Refusal::new(Code::SchemaInvalid, "1 field(s) break a rule: /now").with(vec![fault])
 }

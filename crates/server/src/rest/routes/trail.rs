@@ -31,8 +31,11 @@ pub(crate) async fn read_audit(
     Authenticated(call): Authenticated,
     mut params: Params,
 ) -> Answer<AuditBody> {
-    let query =
-        AuditQuery { action: params.text("action"), limit: params.number("limit"), cursor: params.text("cursor") };
+    let query = AuditQuery {
+        action: params.text("action"),
+        limit: params.number("limit"),
+        cursor: params.text("cursor"),
+    };
     params.finish()?;
     Ok(Json(app.engine().audit(&call, query).await.map_err(in_query)?.into()))
 }

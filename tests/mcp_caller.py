@@ -4,17 +4,17 @@ import json
 import os
 from contextlib import ExitStack
 
+import httpx2
 from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 
 
 def over_http(server, key):
     """The server's own endpoint."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return streamable_http_client(f"{server.url}/mcp", http_client=create_mcp_http_client(headers=headers))
+    return streamable_http_client(f"{server.url}/mcp", http_client=httpx2.AsyncClient(headers=headers, timeout=30))
 
 
 def over_stdio(bin, key, *arguments, errors=None, **env):

@@ -79,7 +79,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("raw", MALFORMED.values(), ids=MALFORMED)
 def test_what_cannot_be_read_is_malformed(ana, raw):
-    """GOV-1.1: 400 for whatever is no JSON object, on every route that takes one."""
+    """GOV-1.6: 400 for whatever is no JSON object, on every route that takes one."""
     for path in "/v1/items", "/v1/search":
         # No body at all may count as one in which everything is left out: then what it lacks is named.
         assert refuse(ana, raw, path=path)[0] in ((400, 422) if not raw.strip() else (400,))
@@ -129,14 +129,14 @@ BROKEN_RULES = {
 
 @pytest.mark.parametrize("change, path, code", BROKEN_RULES.values(), ids=BROKEN_RULES)
 def test_a_broken_rule_is_named_with_its_place(ana, change, path, code):
-    """GOV-1.1: 422 with a JSON pointer to the fault; the refusal comes from the schema gate."""
+    """GOV-2.2: 422 with a JSON pointer to the fault; the refusal comes from the schema gate."""
     status, refusal = refuse(ana, json.dumps({"text": SECRET, **change}))
     assert (status, refusal["code"], refusal["gate"]) == (422, "SCHEMA_INVALID", "schema"), refusal
     assert (path, code) in [(error["path"], error["code"]) for error in refusal["errors"]], refusal["errors"]
 
 
 def test_every_fault_is_named_at_once(ana):
-    """GOV-1.1: a caller need not fix one fault to learn of the next."""
+    """GOV-2.2: a caller need not fix one fault to learn of the next."""
     body = {"confidence": 2, "layer": "deep", "x": 1, "triple": {"subject": "a"}, "tags": [1]}
     _, refusal = refuse(ana, json.dumps(body))
     paths = {error["path"] for error in refusal["errors"]}
@@ -145,7 +145,7 @@ def test_every_fault_is_named_at_once(ana):
 
 @pytest.mark.parametrize("number", ["1e400", "-1e400", "9" * 400, "1e-400", "0." + "9" * 400, "1E+999999999999"])
 def test_huge_numbers_do_no_harm(ana, number):
-    """GOV-1.1: as a confidence what is out of range is refused, wherever it goes wrong first."""
+    """As a confidence what is out of range is refused, wherever it goes wrong first."""
     status, answer, _ = ana.call("POST", "/v1/items", raw=f'{{"text": "a", "layer": "working", "confidence": {number}}}')
     assert status in (201, 400, 422), answer
     status, answer, _ = ana.call("POST", "/v1/items", raw=f'{{"text": "b", "layer": "working", "fields": {{"n": {number}}}}}')
@@ -161,7 +161,7 @@ def test_repeated_names_do_no_harm(ana):
 
 
 def test_a_body_beyond_the_limit_is_too_large(ana):
-    """GOV-1.1: 413 for 3 MiB, announced or not; 2 MiB of spaces around a small body pass the size limit."""
+    """413 for 3 MiB, announced or not; 2 MiB of spaces around a small body pass the size limit."""
     big = json.dumps({"text": "x" * (3 << 20)})
     status, refusal = refuse(ana, big)
     assert (status, refusal["code"]) == (413, "TOO_LARGE")
@@ -278,7 +278,7 @@ def test_weird_queries_are_answered(ana, query):
      {"layers": "episodic"}, {"layers": [1]}, {"as_of": "x"}, {"as_of": 5}, {"min_token": 7}, {"namespace": ["a"]}],
 )  # fmt: skip
 def test_a_bad_search_is_refused(ana, body):
-    """GOV-1.1: search has rules of its own, and says which was broken."""
+    """Search has rules of its own, and says which was broken."""
     filled = body if "query" in body or not body else {"query": "a", **body}
     status, refusal = refuse(ana, json.dumps(filled), path="/v1/search")
     assert status in (400, 422), refusal
@@ -292,7 +292,7 @@ def test_a_bad_search_is_refused(ana, body):
      ("/v1/keys", {"user": 5}), ("/v1/keys", {"user": "admin", "expires_at": "never"}), ("/v1/tenants", {"name": ""})],
 )  # fmt: skip
 def test_bad_administration_is_refused(shared_server, ana, path, body):
-    """GOV-1.1: administration is checked as writes are."""
+    """Administration is checked as writes are."""
     status, refusal = refuse(admin(shared_server), json.dumps(body), path=path)
     assert status in (400, 404, 422), refusal
 
@@ -350,7 +350,7 @@ BAD_LINES = {
 
 
 def test_bad_lines_of_a_batch_are_named_and_the_rest_is_written(shared_server):
-    """GOV-1.1, GOV-1.7: 10,000 lines with seven bad ones: a result for each line, in order; each bad one with its number and
+    """GOV-1.6: 10,000 lines with seven bad ones: a result for each line, in order; each bad one with its number and
     place; the others are in the log."""
     ana = new_caller(shared_server)
     lines = [json.dumps({"text": f"line {number} of many"}) for number in range(1, BATCH_LINES + 1)]
@@ -374,7 +374,7 @@ def test_bad_lines_of_a_batch_are_named_and_the_rest_is_written(shared_server):
 
 
 def test_odd_batches_are_answered_line_by_line(shared_server):
-    """GOV-1.1: no newline at the end, CRLF, bad UTF-8 and an overlong line harm no other line."""
+    """GOV-1.6: no newline at the end, CRLF, bad UTF-8 and an overlong line harm no other line."""
     ana = new_caller(shared_server)
     parts = [
         b'{"text": "one"}\r',
@@ -395,7 +395,7 @@ def test_an_empty_batch_is_no_fault(ana):
 
 
 def test_a_batch_beyond_the_limit_ends_there(bin, tmp_path):
-    """GOV-1.1: the lines within the limit are written; one last result says that the rest was not read."""
+    """The lines within the limit are written; one last result says that the rest was not read."""
     with Server(bin, tmp_path / "data", env={"TABELLION_LIMITS__BATCH_LINES_MAX": "5"}) as server:
         ana = new_caller(server)
         size = log_size(server)

@@ -21,7 +21,7 @@ def refused(caller, name, request=None, **more):
 
 
 def test_reflection_names_the_services(ana_grpc):
-    """GOV-1.3: the typed interface, the gate's included, is described by the server itself, without a key."""
+    """The typed interface, the gate's included, is described by the server itself, without a key."""
     services = set(ana_grpc.reflection.get_services())
     assert {SERVICE, "grpc.health.v1.Health"} <= services
     assert {"Write", "Import", "Get", "List", "Versions", "Search", "Rollback", "Retract"} <= set(
@@ -39,7 +39,7 @@ def test_health_is_serving(shared_server, service):
 
 
 def test_write_and_read(ana, ana_grpc):
-    """GOV-5.4: an item written over gRPC reads the same there and over REST."""
+    """An item written over gRPC reads the same there and over REST."""
     body = {
         "text": "Port 8080 serves the API", "key": "API port", "layer": "semantic", "confidence": 0.8, "tags": ["net"],
         "triple": {"subject": "api", "predicate": "port", "object": "8080"}, "fields": {"n": 3, "deep": {"a": [1, None]}},
@@ -96,7 +96,7 @@ def test_hidden_is_missing(shared_server, ben, ana_grpc):
 
 
 def test_a_refusal_names_every_fault(ana_grpc):
-    """GOV-1.1: the details of the status hold the whole refusal."""
+    """GOV-2.2: the details of the status hold the whole refusal."""
     failure = refused(ana_grpc, "Write", {"text": " ", "confidence": 1.2, "layer": "deep"})
     assert failure.status == "INVALID_ARGUMENT" and failure.metadata["tabellion-code"] == "SCHEMA_INVALID"
     assert failure.refusal["gate"] == "schema"
@@ -104,7 +104,7 @@ def test_a_refusal_names_every_fault(ana_grpc):
 
 
 def test_an_import_answers_each_request_in_order(ana_grpc):
-    """GOV-1.7: a refused one does not stop the rest."""
+    """GOV-1.6: a refused one does not stop the rest."""
     requests = [{"text": f"import {number}"} for number in range(20)]
     requests[7] = {"text": "x", "confidence": 3}
     answers = ana_grpc.stream("Import", requests)

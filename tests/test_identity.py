@@ -141,7 +141,7 @@ def test_names_work_where_ids_do(shared_server, chief):
 
 @pytest.mark.parametrize("kind", ["users", "agents", "resources"])
 def test_names_are_unique_within_a_tenant(chief, kind):
-    """SHARE-1: the second of a name is refused and appends nothing; the listing has the first."""
+    """The second of a name is refused and appends nothing; the listing has the first."""
     name = f"twin-{uuid.uuid4().hex[:6]}"
     made = chief.ask("POST", f"/v1/{kind}", {"name": name}, expect=201)
     size = log_size(chief.server)
@@ -151,7 +151,7 @@ def test_names_are_unique_within_a_tenant(chief, kind):
 
 
 def test_unknown_principals_are_refused(chief, ana):
-    """SHARE-1: keys and writes name only who and what exists."""
+    """Keys and writes name only who and what exists."""
     for body in {"user": "nobody"}, {"user": random_id("usr")}, {"user": ana.name, "agent": "nothing"}:
         status, answer, _ = chief.call("POST", "/v1/keys", body)
         assert status in (404, 422), answer
@@ -491,7 +491,7 @@ def leaks(directory, needles):
 
 
 def test_nothing_said_lies_open_on_the_disk(bin, tmp_path):
-    """GOV-5.4, SHARE-28: neither texts, names, reasons nor keys are in any file, while the server runs or after it; nor does
+    """D9, SHARE-28: neither texts, names, reasons nor keys are in any file, while the server runs or after it; nor does
     its own log name them."""
     directory = tmp_path / "data"
     with Server(bin, directory) as server:

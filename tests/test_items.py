@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from callers import log_size, new_caller, rfc3339
+from callers import log_size, new_caller, random_id, rfc3339
 from canonical import content_hash
 
 ITEM_FIELDS = {
@@ -51,7 +51,7 @@ def evidence(**more):
 
 
 def test_an_item_reads_as_it_was_written(ana, chief):
-    """GOV-5.4: the whole content and everything said about it comes back."""
+    """The whole content and everything said about it comes back."""
     kb = f"kb-{uuid.uuid4().hex[:8]}"
     resource = chief.ask("POST", "/v1/resources", {"name": kb, "kind": "kb_search"}, expect=201)
     written = ana.write(**FULL, evidence=[evidence()], resources=[kb])
@@ -84,7 +84,7 @@ def test_left_out_fields_take_their_defaults(ana):
     ids=["one", "unicode", "control", "longest"],
 )
 def test_any_text_comes_back_unchanged(ana, text):
-    """GOV-5.4: the content snapshot is full."""
+    """Nothing is trimmed, folded or replaced."""
     assert ana.get(ana.write(text)["id"])["text"] == text
 
 
@@ -297,6 +297,34 @@ def test_working_memory_stays_out_of_the_log(shared_server, ana, ben):
     assert log_size(shared_server) == size
 
 
+WORKING_REFUSALS = [
+    ({"tier": "shared"}, 403, "SHARING_OFF"),
+    ({"idempotency_token": "0" * 64}, 409, "TOKEN_MISMATCH"),
+    ({"expected_version": random_id("ver")}, 404, "NOT_FOUND"),
+    ({"supersedes": random_id()}, 404, "NOT_FOUND"),
+    ({"resources": ["no such resource"]}, 422, "SCHEMA_INVALID"),
+    ({"evidence": [evidence(excerpt_hash="0" * 64)]}, 422, "EXCERPT_HASH_MISMATCH"),
+    ({"deadline": "2020-01-01T00:00:00Z"}, 504, "DEADLINE_EXCEEDED"),
+]
+
+
+@pytest.mark.parametrize("change, status, code", WORKING_REFUSALS, ids=[next(iter(row[0])) for row in WORKING_REFUSALS])
+def test_working_memory_keeps_the_rules_of_a_write(ana, change, status, code):
+    """What a field of a write means does not depend on the layer."""
+    ana.refused("POST", "/v1/items", {"text": "a scribble", "layer": "working", **change}, status=status, code=code)
+    assert ana.ask("GET", "/v1/items?layer=working")["items"] == []
+
+
+def test_working_memory_is_listed_and_traced(ana):
+    """GOV-1.4, SHARE-33: out of the log does not mean out of sight: a listing keeps to its limit, the trail has each write."""
+    ids = [ana.write(f"scribble {number}", layer="working")["id"] for number in range(3)]
+    assert set(listed(ana, "&layer=working")) == set(ids)
+    assert len(ana.ask("GET", "/v1/items?layer=working&limit=2")["items"]) == 2
+    ana.ask("DELETE", f"/v1/items/{ids[0]}")
+    rows = [row for row in ana.ask("GET", "/v1/audit")["rows"] if set(ids) & set(row["ids"])]
+    assert len(rows) == 4, rows
+
+
 # Time and tokens
 
 
@@ -416,7 +444,7 @@ def test_items_are_listed_page_by_page(ana):
 
 
 def test_a_listing_keeps_to_namespace_and_layer(ana):
-    """GOV-1.4: both narrow a listing, alone and together."""
+    """Both narrow a listing, alone and together."""
     ids = {}
     for namespace in "red", "blue":
         for layer in "episodic", "semantic":
@@ -463,7 +491,7 @@ def test_a_search_result_carries_the_item(ana):
 
 
 def test_search_keeps_to_layers_namespace_and_k(ana):
-    """GOV-1.4: a search looks where it was told to, and returns no more than asked."""
+    """A search looks where it was told to, and returns no more than asked."""
     here = ana.write("harbour lights", namespace="sea")
     there = ana.write("harbour lights", namespace="land")
     canon = ana.write("harbour lights", namespace="sea", layer="semantic")

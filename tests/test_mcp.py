@@ -79,7 +79,7 @@ def test_tools_are_listed_and_work(connect, way, mode):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_refusals_are_results_with_a_code(connect, way):
-    """GOV-1.1, SHARE-28, SHARE-41: a model is told what to change; hidden is missing here too."""
+    """GOV-2.2, SHARE-28, SHARE-41: a model is told what to change; hidden is missing here too."""
     with connect(way) as caller:
         refusal = caller.refused("write_item", {"text": "x", "confidence": 1.2, "layer": "deep", "colour": "red"})
         assert refusal["code"] == "SCHEMA_INVALID" and refusal["message"]
@@ -164,7 +164,7 @@ def test_nonsense_on_stdin_does_not_break_it(bin, shared_server, ana, direct_dat
 
 
 def test_what_was_written_over_stdio_is_there_for_a_server(bin, direct_data, tmp_path):
-    """GOV-5.1: the data directory is the same one, and durable."""
+    """The data directory is the same one, and what is in it is durable."""
     directory, key = direct_data
     with McpCaller(over_stdio(bin, key, "--data", directory)) as caller:
         written = caller.ask("write_item", {"text": "left by a child process"})
@@ -173,7 +173,7 @@ def test_what_was_written_over_stdio_is_there_for_a_server(bin, direct_data, tmp
 
 
 def test_a_directory_in_use_is_not_opened_twice(bin, shared_server, ana):
-    """GOV-5.1: while a server holds the directory, stdio on the same one refuses with a message that says so."""
+    """While a server holds the directory, stdio on the same one refuses with a message that says so."""
     command = [bin, "mcp", "--data", shared_server.data_dir]
     done = subprocess.run(command, env={"TABELLION_KEY": ana.key}, input="", capture_output=True, text=True, timeout=30)
     assert done.returncode != 0 and done.stderr.strip() and "panicked" not in done.stderr, done

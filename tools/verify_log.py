@@ -339,7 +339,7 @@ class Vault:
     def __init__(self, path, tenant, master):
         self.faults = []
         self.data_keys, self.broken = {}, {}
-        self.user_of, self.blamed = {}, set()  # the entry sealed under a key; broken keys that an entry was found to need
+        self.user_of, self.blamed = {}, set()  # which entry a key sealed; broken keys that an entry needs
         self.tenant = tenant
         try:
             with closing(open_database(path)) as db:

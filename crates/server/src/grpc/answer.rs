@@ -51,9 +51,9 @@ impl From<reply::ItemReply> for proto::Item {
             evidence: item.evidence.into_iter().map(Into::into).collect(),
             operation: item.operation.as_str().to_owned(),
             status: item.status.as_str().to_owned(),
-            parents: texts(item.parents),
-            agents: texts(item.agents),
-            resources: texts(item.resources),
+            parents: texts(&item.parents),
+            agents: texts(&item.agents),
+            resources: texts(&item.resources),
             pinned: item.pinned,
             created_at: item.created_at.to_string(),
             updated_at: item.updated_at.to_string(),
@@ -102,8 +102,8 @@ impl From<reply::VersionReply> for proto::Version {
             version: version.version.to_string(),
             operation: version.operation.as_str().to_owned(),
             status: version.status.as_str().to_owned(),
-            parents: texts(version.parents),
-            agents: texts(version.agents),
+            parents: texts(&version.parents),
+            agents: texts(&version.agents),
             layer_version: version.layer_version,
             created_at: version.created_at.to_string(),
             ended_at: version.ended_at.as_ref().map(ToString::to_string),
@@ -340,7 +340,7 @@ impl From<reply::ConsistencyReply> for proto::ConsistencyProof {
     }
 }
 
-fn texts<T: ToString>(values: Vec<T>) -> Vec<String> {
+fn texts<T: ToString>(values: &[T]) -> Vec<String> {
     values.iter().map(T::to_string).collect()
 }
 

@@ -139,7 +139,12 @@ impl Admitted {
     /// The payload to seal, given its provenance as canonical JSON and the signature over it.
     #[must_use]
     pub fn payload(&self, (provenance, signature): (Vec<u8>, crate::canonical::Hash)) -> Payload {
-        Payload::Version { content: self.content.clone().into(), provenance: provenance.into(), signature }
+        Payload::Version {
+            content: self.content.clone().into(),
+            provenance: provenance.into(),
+            signature,
+            namespace: self.request.namespace.clone(),
+        }
     }
 }
 

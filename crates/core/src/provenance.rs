@@ -80,6 +80,9 @@ pub struct Provenance {
     /// The version it replaces.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub supersedes: Option<String>,
+    /// The version that replaced it: known only later, so not signed, and filled in when it is read.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub superseded_by: Option<String>,
     /// SHA-256 of the canonical content, hex.
     pub content_hash: String,
     /// Which key signed it.
@@ -113,6 +116,7 @@ impl Provenance {
     /// When a number in it cannot be written as JSON.
     pub fn sign(mut self, key: &Hash) -> Result<(Vec<u8>, Hash), NotCanonical> {
         self.provenance_signature.clear();
+        self.superseded_by = None;
         let bytes = canonical(&self)?;
         let signature = framed_hmac(key, &[&bytes]);
         Ok((bytes, signature))
@@ -157,6 +161,7 @@ mod tests {
             created_at: "2026-11-15T00:00:00.000000Z".into(),
             updated_at: "2026-11-15T00:00:00.000000Z".into(),
             supersedes: None,
+            superseded_by: None,
             content_hash: "00".into(),
             key_id: PROVENANCE_KEY.into(),
             provenance_signature: String::new(),

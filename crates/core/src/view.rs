@@ -24,8 +24,17 @@ pub enum Opened {
     Nothing,
     /// The words of a principal.
     Principal(Principal),
-    /// The words of a version's key and text.
-    Version(Terms),
+    /// What the views need of a version.
+    Version(OpenedVersion),
+}
+
+/// A version's namespace, and the words of its key and text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenedVersion {
+    /// The namespace.
+    pub namespace: String,
+    /// The words.
+    pub terms: Terms,
 }
 
 impl Opened {
@@ -33,14 +42,24 @@ impl Opened {
     #[must_use]
     pub fn of(payload: &Payload) -> Self {
         match payload {
-            Payload::Version { content, .. } => match serde_json::from_slice::<crate::item::Content>(content)
-            {
-                Ok(content) => Self::Version(terms(&content.indexed_text())),
-                Err(_) => Self::Nothing,
-            },
+            Payload::Version { content, namespace, .. } => {
+                match serde_json::from_slice::<crate::item::Content>(content) {
+                    Ok(content) => Self::of_version(&content, namespace),
+                    Err(_) => Self::Nothing,
+                }
+            }
             Payload::Principal(principal) => Self::Principal(principal.clone()),
             Payload::Reason(_) => Self::Nothing,
         }
+    }
+
+    /// What the views need of a version that says this.
+    #[must_use]
+    pub fn of_version(content: &crate::item::Content, namespace: &str) -> Self {
+        Self::Version(OpenedVersion {
+            namespace: namespace.to_owned(),
+            terms: terms(&content.indexed_text()),
+        })
     }
 }
 
@@ -90,7 +109,7 @@ impl Views {
             return;
         }
         self.identity.apply(entry, opened);
-        self.items.apply(entry);
+        self.items.apply(entry, opened);
         self.lexical.apply(entry, opened, &self.items);
         self.lsn = entry.lsn;
         self.time = entry.time;

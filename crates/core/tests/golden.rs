@@ -32,7 +32,6 @@ fn entries() -> Vec<(&'static str, Entry)> {
         parents: vec![VersionId::from_bytes([5; 16])],
         layer: Layer::Episodic,
         tier: Tier::Private,
-        namespace: "default".into(),
         owner: UserId::from_bytes([1; 16]),
         agents: vec![AgentId::from_bytes([2; 16])],
         resources: vec![ResourceId::from_bytes([6; 16])],
@@ -56,7 +55,7 @@ fn entries() -> Vec<(&'static str, Entry)> {
         ids: vec!["itm_x".into()],
         query: None,
         request_id: Some("r".into()),
-        trace_id: None,
+        trace: Some([17; 32]),
     };
     let item = ItemId::from_bytes([3; 16]);
     let version = VersionId::from_bytes([4; 16]);

@@ -1,6 +1,6 @@
 //! What can be done to an item that exists: retract, roll back, pin, unpin.
 
-use crate::read::{content, item_id, short};
+use crate::read::{content, item_id, named};
 use crate::reply::{ChangeStatus, Changed};
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
@@ -48,7 +48,7 @@ pub(crate) async fn change(
         let planned = match plan(tenant, call, id, &change, reason.as_deref()) {
             Ok(Planned::Log(planned)) => *planned,
             Ok(Planned::Working(changed)) => return Ok(changed),
-            Err(refusal) => return Err(tenant.refused(call, action, vec![short(id)], refusal).await),
+            Err(refusal) => return Err(tenant.refused(call, action, named(id), refusal).await),
         };
         let (status, item, version) = (planned.status, planned.item, planned.version);
         match tenant.sequencer.propose(planned.proposal(tenant, call, action)).await {
@@ -106,8 +106,10 @@ fn plan(
     let item = item_id(id)?;
     let reason = checked(reason)?;
     if matches!(change, Change::Retract)
-        && let Some(gone) = tenant.working.remove(&call.caller, item)
+        && let Some(gone) = tenant.working.remove(&call.caller, item, tenant.now())
     {
+        let ids = vec![item.to_string(), gone.version.to_string()];
+        tenant.sequencer.trail(tenant.row(call, change.action(), ChangeStatus::Retracted.as_str(), ids))?;
         let lsn = tenant.shared.views.read().lsn();
         let token = tenant.token(&call.caller, lsn);
         return Ok(Planned::Working(Changed {
@@ -235,7 +237,6 @@ fn restore(
         parents: before.parents.clone(),
         layer: before.version.layer,
         tier: before.version.tier,
-        namespace: before.namespace.clone(),
         owner: before.version.owner,
         agents: before.agents.clone(),
         resources: before.resources.clone(),
@@ -249,7 +250,12 @@ fn restore(
         .canonical()
         .map_err(|_| Refusal::new(Code::Internal, "the old content has no canonical form"))?;
     let (provenance, signature) = write::sign(tenant, record)?;
-    let payload = Payload::Version { content: canonical.into(), provenance: provenance.into(), signature };
+    let payload = Payload::Version {
+        content: canonical.into(),
+        provenance: provenance.into(),
+        signature,
+        namespace: before.namespace.clone(),
+    };
     let draft = tenant.draft(call.caller.actor(), Event::VersionWritten(written), Some(&payload))?;
     Ok((version, draft))
 }

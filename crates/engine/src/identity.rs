@@ -247,7 +247,7 @@ pub(crate) async fn revoke_key(tenant: &Tenant, call: &Call, id: &str) -> Result
     let issued = match plan() {
         Ok(issued) => issued,
         Err(refusal) => {
-            return Err(tenant.refused(call, action, vec![crate::read::short(id)], refusal).await);
+            return Err(tenant.refused(call, action, crate::read::named(id), refusal).await);
         }
     };
     let draft = tenant.draft(call.caller.actor(), Event::KeyRevoked { key: issued.key }, None)?;

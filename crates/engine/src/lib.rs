@@ -41,6 +41,9 @@ use tabellion_core::seal::Secret;
 use tabellion_store::{DataDir, DirLock, write_private};
 use tenant::{Tenant, TenantOptions};
 
+/// A given admin key below this length could be guessed.
+const ADMIN_KEY_CHARS_MIN: usize = 16;
+
 /// One request: who, and its number in logs and trail.
 #[derive(Debug, Clone)]
 pub struct Call {
@@ -144,6 +147,10 @@ impl Engine {
     /// # Errors
     /// When the directory is in use, cannot be read, or the master key is another one.
     pub fn open(options: Options) -> Result<(Engine, Option<FirstStart>), OpenError> {
+        if options.admin_key.as_ref().is_some_and(|key| key.chars().count() < ADMIN_KEY_CHARS_MIN) {
+            let what = format!("the admin key given has fewer than {ADMIN_KEY_CHARS_MIN} characters");
+            return Err(OpenError(format!("{what}; give 256 random bits, or none and one is made")));
+        }
         let dir = options.data.as_deref().map(DataDir::at);
         let (master, lock) = match &dir {
             None => (

@@ -27,9 +27,9 @@ pub(crate) async fn inclusion(
 ) -> Result<InclusionReply, Refusal> {
     let read = || {
         call.caller.must_audit()?;
-        let size = size_within(tenant, log, size, "/query/size")?;
+        let size = size_within(tenant, log, size, "/size")?;
         if lsn == 0 || lsn > size {
-            return Err(out_of_range("/query/lsn", 1, size));
+            return Err(out_of_range("/lsn", 1, size));
         }
         let index = lsn - 1;
         let leaves =
@@ -50,9 +50,9 @@ pub(crate) async fn consistency(
 ) -> Result<ConsistencyReply, Refusal> {
     let read = || {
         call.caller.must_audit()?;
-        let to = size_within(tenant, log, to, "/query/to")?;
+        let to = size_within(tenant, log, to, "/to")?;
         if from == 0 || from > to {
-            return Err(out_of_range("/query/from", 1, to));
+            return Err(out_of_range("/from", 1, to));
         }
         let path = consistency_proof(from, to, &mut reader(tenant, log)).map_err(|error| storage(&error))?;
         Ok(ConsistencyReply {

@@ -1,12 +1,12 @@
 //! Get, list, versions and provenance: reads by id, under the caller's predicate, at any moment.
 
-use crate::Call;
 use crate::reply::{ItemReply, ListQuery, Page, TrustBand, VersionReply};
 use crate::tenant::Tenant;
+use crate::{Call, working};
 use tabellion_core::access::{Caller, Disclosed, Predicate, disclose, visible_to};
 use tabellion_core::canonical::hex;
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::id::{ItemId, VersionId};
+use tabellion_core::id::{ItemId, KeyId, VersionId};
 use tabellion_core::item::{Content, Layer, Status};
 use tabellion_core::log::{Lsn, Payload};
 use tabellion_core::provenance::Provenance;
@@ -22,7 +22,7 @@ pub(crate) async fn get(
     as_of: Option<&str>,
 ) -> Result<ItemReply, Refusal> {
     let result = get_item(tenant, &call.caller, id, as_of);
-    tenant.read_done(call, "get", vec![short(id)], result).await
+    tenant.read_done(call, "get", named(id), result).await
 }
 
 pub(crate) async fn list(tenant: &Tenant, call: &Call, query: ListQuery) -> Result<Page<ItemReply>, Refusal> {
@@ -35,7 +35,7 @@ pub(crate) async fn list(tenant: &Tenant, call: &Call, query: ListQuery) -> Resu
 
 pub(crate) async fn versions(tenant: &Tenant, call: &Call, id: &str) -> Result<Vec<VersionReply>, Refusal> {
     let result = list_versions(tenant, &call.caller, id);
-    tenant.read_done(call, "versions", vec![short(id)], result).await
+    tenant.read_done(call, "versions", named(id), result).await
 }
 
 pub(crate) async fn provenance(
@@ -45,12 +45,13 @@ pub(crate) async fn provenance(
     version: Option<&str>,
 ) -> Result<Provenance, Refusal> {
     let result = read_provenance(tenant, &call.caller, id, version);
-    tenant.read_done(call, "provenance", vec![short(id)], result).await
+    tenant.read_done(call, "provenance", named(id), result).await
 }
 
-/// An id as the trail keeps it: what a caller made up is cut to the length of a real one.
-pub(crate) fn short(id: &str) -> String {
-    id.chars().take(32).collect()
+/// An id as the trail keeps it: what is no id is a text that a caller made up, and texts are not kept in the clear.
+pub(crate) fn named(id: &str) -> Vec<String> {
+    let is_id = id.parse::<ItemId>().is_ok() || id.parse::<KeyId>().is_ok();
+    if is_id { vec![id.to_owned()] } else { Vec::new() }
 }
 
 /// The id, or the one answer for what is missing.
@@ -98,11 +99,11 @@ fn get_item(tenant: &Tenant, caller: &Caller, id: &str, as_of: Option<&str>) -> 
 }
 
 fn list_items(tenant: &Tenant, caller: &Caller, query: &ListQuery) -> Result<Page<ItemReply>, Refusal> {
-    let limit = within(query.limit, PAGE_DEFAULT, tenant.limits.page_max, "/query/limit")?;
+    let limit = within(query.limit, PAGE_DEFAULT, tenant.limits.page_max, "/limit")?;
     let layer = query.layer.as_deref().map(layer_word).transpose()?;
     let skip = tenant.place(caller, query.cursor.as_deref())?;
     if layer == Some(Layer::Working) {
-        return Ok(Page { rows: working(tenant, caller, query), next: None });
+        return Ok(working::page(tenant, caller, query, skip, limit));
     }
     let predicate = visible_to(caller);
     let (sketches, next) = {
@@ -130,14 +131,6 @@ fn list_items(tenant: &Tenant, caller: &Caller, query: &ListQuery) -> Result<Pag
     };
     let rows = sketches.into_iter().map(|sketch| fill(sketch, tenant, caller)).collect::<Result<_, _>>()?;
     Ok(Page { rows, next: next.map(|place| tenant.cursor(caller, place)) })
-}
-
-fn working(tenant: &Tenant, caller: &Caller, query: &ListQuery) -> Vec<ItemReply> {
-    let lsn = tenant.shared.views.read().lsn();
-    let mut items = tenant.working.list(caller, tenant.now());
-    items.retain(|item| query.namespace.as_ref().is_none_or(|name| *name == item.namespace));
-    items.iter_mut().for_each(|item| item.token = tenant.token(caller, lsn));
-    items
 }
 
 fn list_versions(tenant: &Tenant, caller: &Caller, id: &str) -> Result<Vec<VersionReply>, Refusal> {
@@ -173,7 +166,7 @@ fn read_provenance(
     id: &str,
     version: Option<&str>,
 ) -> Result<Provenance, Refusal> {
-    let lsn = {
+    let (lsn, superseded_by) = {
         let predicate = visible_to(caller);
         let views = tenant.shared.views.read();
         let item = views.items.visible_item(item_id(id)?, &predicate).ok_or_else(Refusal::not_found)?;
@@ -185,15 +178,18 @@ fn read_provenance(
             }
         };
         let visible = chosen.filter(|version| predicate.admits(version.owner, version.tier));
-        visible.ok_or_else(Refusal::not_found)?.lsn
+        let chosen = visible.ok_or_else(Refusal::not_found)?;
+        let replaces_it =
+            |later: &&Version| views.items.parents_of(later).any(|parent| parent.id == chosen.id);
+        (chosen.lsn, views.items.versions_of(item).find(replaces_it).map(|later| later.id.to_string()))
     };
-    Ok(content(tenant, lsn)?.1)
+    Ok(Provenance { superseded_by, ..content(tenant, lsn)?.1 })
 }
 
 /// What a version says and where it comes from.
 pub(crate) fn content(tenant: &Tenant, lsn: Lsn) -> Result<(Content, Provenance), Refusal> {
     let gone = || Refusal::new(Code::Gone, "the content was destroyed");
-    let Some(Payload::Version { content, provenance, signature }) = tenant.payload(lsn)? else {
+    let Some(Payload::Version { content, provenance, signature, .. }) = tenant.payload(lsn)? else {
         return Err(gone());
     };
     let unreadable =

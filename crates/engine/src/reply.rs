@@ -164,7 +164,7 @@ pub struct VersionReply {
     pub parents: Vec<VersionId>,
     /// Contributing agents.
     pub agents: Vec<AgentId>,
-    /// Its number within its namespace and layer.
+    /// Its number within its owner's namespace and layer.
     pub layer_version: u64,
     /// When it was written.
     pub created_at: Timestamp,

@@ -1,16 +1,17 @@
 //! Search: candidates under the predicate, ranked, disclosed.
 
-use crate::Call;
 use crate::read::{Sketch, fill, layer_word, moment, within};
 use crate::reply::{Found, SearchQuery, SearchReply};
 use crate::tenant::Tenant;
+use crate::{Call, working};
 use tabellion_core::access::{Caller, visible_to};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::rank::relevance;
 use tabellion_core::text::terms;
 use tabellion_core::view::Scope;
 
-const K_DEFAULT: u64 = 10;
+/// Results of a search that does not say how many.
+pub(crate) const K_DEFAULT: u64 = 10;
 const QUERY_BYTES_MAX: usize = 8_192;
 
 pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> Result<SearchReply, Refusal> {
@@ -54,6 +55,9 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
         let relevance = relevance(score);
         results.push(Found { item: fill(sketch, tenant, caller)?, score: relevance, relevance });
     }
+    results.extend(working::search(tenant, caller, query, &words)?);
+    results.sort_by(|a, b| b.score.total_cmp(&a.score));
+    results.truncate(usize::try_from(k).unwrap_or(usize::MAX));
     Ok(SearchReply { results, mode: "lexical", token: tenant.token(caller, at.lsn) })
 }
 

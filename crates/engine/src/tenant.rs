@@ -323,7 +323,7 @@ impl Tenant {
             ids,
             query: None,
             request_id: call.request_id.clone(),
-            trace_id: None,
+            trace: None,
         };
         TrailDraft { actor: call.caller.actor(), record }
     }
@@ -373,7 +373,7 @@ impl Tenant {
             ids: vec![self.shared.tenant.to_string()],
             query: None,
             request_id: None,
-            trace_id: None,
+            trace: None,
         };
         let trail = TrailDraft { actor: Actor::SERVER, record };
         let proposal = Proposal { drafts, touches: Vec::new(), check: Box::new(|_, _| Ok(())), trail };

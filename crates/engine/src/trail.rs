@@ -25,7 +25,7 @@ pub(crate) async fn audit(
 
 /// Newest first. A cursor is the position before which the next page begins.
 fn page(tenant: &Tenant, call: &Call, query: &AuditQuery) -> Result<Page<AuditRow>, Refusal> {
-    let limit = within(query.limit, PAGE_DEFAULT, tenant.limits.page_max, "/query/limit")?;
+    let limit = within(query.limit, PAGE_DEFAULT, tenant.limits.page_max, "/limit")?;
     let size = tenant.shared.store.size(LogName::Audit).map_err(|error| storage(&error))?;
     let mut before = match tenant.place(&call.caller, query.cursor.as_deref())? {
         0 => size + 1,

@@ -1,56 +1,59 @@
 //! Write: one path for every item, from draft to durable version.
 
-use crate::Call;
-use crate::reply::{ItemReply, TrustBand, WriteStatus, Written};
+use crate::reply::{TrustBand, WriteStatus, Written};
 use crate::sequencer::{Committed, Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
+use crate::{Call, working};
 use tabellion_core::access::{Predicate, visible_to};
 use tabellion_core::canonical::{Hash, hex, idempotency_token, sha256};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Admitted, GateFacts, GateName, Replaces, WriteDraft, WriteRequest, judge};
 use tabellion_core::id::{ItemId, ProvenanceId, VersionId};
-use tabellion_core::item::{Layer, Operation, Status, Tier};
+use tabellion_core::item::Layer;
 use tabellion_core::log::{Event, Payload, WrittenVersion};
 use tabellion_core::provenance::{ApprovalState, EvidenceQuality, PROVENANCE_KEY, Provenance};
-use tabellion_core::text::terms;
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Moment, Opened, Version, Views};
 
 /// How often a write is prepared again when the head it replaces has moved under it.
 const ATTEMPTS_MAX: usize = 16;
 
-const ACTION: &str = "write";
+/// The name of this operation on the trail.
+pub(crate) const ACTION: &str = "write";
 
 pub(crate) async fn write(tenant: &Tenant, call: &Call, draft: WriteDraft) -> Result<Written, Refusal> {
-    let trace = draft.trace_id.clone();
-    let result = match draft.check() {
+    let trace = trace(tenant, draft.trace_id.as_deref());
+    let result = match working::claim(tenant, call, draft).check() {
         Ok(request) if request.layer == Layer::Working => {
-            Prepared::refused_or(write_working(tenant, call, request))
+            working::write(tenant, call, request, trace).map_err(Failed::Early)
         }
         Ok(request) => write_logged(tenant, call, request).await,
         Err(refusal) => Err(Failed::Early(refusal)),
     };
-    let status = |status: &str| {
-        metrics::counter!("tabellion_writes_total", "status" => status.to_owned()).increment(1)
-    };
+    let count =
+        |status: &'static str| metrics::counter!("tabellion_writes_total", "status" => status).increment(1);
     match result {
         Ok(written) => {
-            status(written.status.as_str());
+            count(written.status.as_str());
             Ok(written)
         }
         Err(failed) => {
-            status("rejected");
-            let refusal = match failed {
+            count("rejected");
+            Err(match failed {
                 Failed::Recorded(refusal) => refusal,
                 Failed::Early(refusal) => {
                     let mut row = tenant.row(call, ACTION, refusal.code.as_str(), Vec::new());
-                    row.record.trace_id = trace.filter(|trace| trace.len() <= 128);
+                    row.record.trace = trace;
                     tenant.sequencer.trail_now(row).await.err().unwrap_or(refusal)
                 }
-            };
-            Err(refusal)
+            })
         }
     }
+}
+
+/// What the trail keeps of a trace: enough to find its rows again for whoever knows it.
+fn trace(tenant: &Tenant, trace: Option<&str>) -> Option<Hash> {
+    trace.map(|trace| tenant.fingerprint(&[b"trace", trace.as_bytes()]))
 }
 
 /// A refusal, and whether the trail has it already.
@@ -116,16 +119,21 @@ struct Prepared {
     opened: Opened,
     deadline: Option<Timestamp>,
     replaced: Option<VersionId>,
-    trace: Option<String>,
+    trace: Option<Hash>,
 }
 
 fn prepare(tenant: &Tenant, call: &Call, request: WriteRequest) -> Result<Prepared, Refusal> {
     let now = tenant.now();
-    let predicate = visible_to(&call.caller);
     let facts = {
         let views = tenant.shared.views.read();
-        gather(&views, &request, &predicate, Moment { lsn: views.lsn(), time: now })?
+        let at = Moment { lsn: views.lsn(), time: now };
+        let predicate = visible_to(&call.caller);
+        GateFacts {
+            replaced: replaced(&views, &request, &predicate, at)?.cloned(),
+            ..gather(&views, &request, &predicate)
+        }
     };
+    let facts = inheriting(tenant, facts);
     let item = match (&facts.replaced, &request.replaces) {
         (Some(replaced), _) => item_of(tenant, replaced)?,
         (None, _) => ItemId::from_bytes(tenant.entropy.bytes()),
@@ -143,7 +151,6 @@ fn prepare(tenant: &Tenant, call: &Call, request: WriteRequest) -> Result<Prepar
         parents: admitted.parents().to_vec(),
         layer: request.layer,
         tier: admitted.tier(),
-        namespace: request.namespace.clone(),
         owner: call.caller.user(),
         agents: admitted.agents().to_vec(),
         resources: admitted.resources().to_vec(),
@@ -162,20 +169,15 @@ fn prepare(tenant: &Tenant, call: &Call, request: WriteRequest) -> Result<Prepar
     Ok(Prepared {
         written,
         payload: admitted.payload(provenance),
-        opened: Opened::Version(terms(&request.content.indexed_text())),
+        opened: Opened::of_version(&request.content, &request.namespace),
         deadline: request.deadline,
         replaced: facts.replaced.map(|version| version.id),
-        trace: request.trace_id.clone(),
+        trace: trace(tenant, request.trace_id.as_deref()),
     })
 }
 
-/// Everything that the gates may know, under the caller's predicate.
-fn gather(
-    views: &Views,
-    request: &WriteRequest,
-    predicate: &Predicate,
-    at: Moment,
-) -> Result<GateFacts, Refusal> {
+/// What the gates may know of what a write names, under the caller's predicate.
+pub(crate) fn gather(views: &Views, request: &WriteRequest, predicate: &Predicate) -> GateFacts {
     let mut facts = GateFacts::default();
     for (place, name) in request.resources.iter().enumerate() {
         facts.resources.push(views.identity.find_resource(name).map(|resource| resource.id).ok_or(place));
@@ -186,10 +188,14 @@ fn gather(
         facts.derived_from.push(parent.map(|version| version.id).ok_or(place));
         inherit(views, parent, &mut facts);
     }
-    facts.replaced = replaced(views, request, predicate, at)?.cloned();
+    facts
+}
+
+/// The facts with what the replaced head hands down.
+fn inheriting(tenant: &Tenant, mut facts: GateFacts) -> GateFacts {
     let replaced = facts.replaced.clone();
-    inherit(views, replaced.as_ref(), &mut facts);
-    Ok(facts)
+    inherit(&tenant.shared.views.read(), replaced.as_ref(), &mut facts);
+    facts
 }
 
 /// A derivation carries the agents and resources of what it derives from: rewriting launders nothing.
@@ -240,7 +246,7 @@ fn head_with<'a>(
     }
 }
 
-fn version_conflict() -> Refusal {
+pub(crate) fn version_conflict() -> Refusal {
     let fault = Fault::new("/expected_version", Code::VersionConflict, "the item's head: read it again");
     Refusal::new(Code::VersionConflict, "the version named is not the item's head any more").with(vec![fault])
 }
@@ -250,7 +256,7 @@ fn item_of(tenant: &Tenant, version: &Version) -> Result<ItemId, Refusal> {
     views.items.item_of(version).map(|item| item.id).ok_or_else(Refusal::not_found)
 }
 
-fn check_token(request: &WriteRequest, token: &Hash) -> Result<(), Refusal> {
+pub(crate) fn check_token(request: &WriteRequest, token: &Hash) -> Result<(), Refusal> {
     match request.idempotency_token {
         Some(claimed) if claimed != *token => {
             let fault = Fault::new("/idempotency_token", Code::TokenMismatch, hex(token));
@@ -317,6 +323,7 @@ fn provenance(
         created_at: now.to_string(),
         updated_at: now.to_string(),
         supersedes: admitted.parents().first().map(ToString::to_string),
+        superseded_by: None,
         content_hash: hex(&sha256(admitted.content())),
         key_id: PROVENANCE_KEY.to_owned(),
         provenance_signature: String::new(),
@@ -338,7 +345,7 @@ impl Prepared {
         touches.extend(request.map(Touch::Request));
         let mut trail =
             tenant.row(call, ACTION, "committed", vec![item.to_string(), written.version.to_string()]);
-        trail.record.trace_id = trace;
+        trail.record.trace = trace;
         let sealed = Some(tenant.seal(&payload)?);
         let draft =
             Draft { actor: call.caller.actor(), event: Event::VersionWritten(written), sealed, opened };
@@ -348,10 +355,6 @@ impl Prepared {
             still_head(views, item, replaced, now)
         };
         Ok(Proposal { drafts: vec![draft], touches, check: Box::new(check), trail })
-    }
-
-    fn refused_or(result: Result<Written, Refusal>) -> Result<Written, Failed> {
-        result.map_err(Failed::Early)
     }
 }
 
@@ -373,7 +376,7 @@ fn known(views: &Views, token: &Hash, request: Option<&Hash>, now: Timestamp) ->
 }
 
 /// Step 2 of GOV-1.7: past its deadline a write leaves nothing.
-fn in_time(deadline: Option<Timestamp>, now: Timestamp) -> Result<(), Objection> {
+pub(crate) fn in_time(deadline: Option<Timestamp>, now: Timestamp) -> Result<(), Objection> {
     match deadline {
         Some(deadline) if deadline <= now => {
             let refusal = Refusal::new(
@@ -397,41 +400,4 @@ fn still_head(
     let at = Moment { lsn: views.lsn(), time: now };
     let head = views.items.find_item(item).and_then(|item| views.items.head_at(item, at));
     if head.is_some_and(|head| head.id == replaced) { Ok(()) } else { Err(Objection::Stale) }
-}
-
-fn write_working(tenant: &Tenant, call: &Call, request: WriteRequest) -> Result<Written, Refusal> {
-    let now = tenant.now();
-    if let Err(Objection::Refused(refusal)) = in_time(request.deadline, now) {
-        return Err(refusal);
-    }
-    let item = ItemReply {
-        id: ItemId::from_bytes(tenant.entropy.bytes()),
-        version: VersionId::from_bytes(tenant.entropy.bytes()),
-        expires_at: request.expires_at(now),
-        content: request.content,
-        layer: Layer::Working,
-        tier: Tier::Private,
-        namespace: request.namespace,
-        confidence: request.confidence,
-        trust: TrustBand::Medium,
-        evidence: request.evidence,
-        operation: Operation::Insert,
-        status: Status::Active,
-        parents: Vec::new(),
-        agents: vec![call.caller.agent()],
-        resources: Vec::new(),
-        pinned: false,
-        created_at: now,
-        updated_at: now,
-        token: String::new(),
-    };
-    let (kept, fresh) = tenant.working.put(&call.caller, item, now, tenant.limits.working_max)?;
-    let lsn = tenant.shared.views.read().lsn();
-    Ok(Written {
-        status: if fresh { WriteStatus::Committed } else { WriteStatus::AlreadyCommitted },
-        id: kept.id,
-        version: kept.version,
-        trust: TrustBand::Medium,
-        token: tenant.token(&call.caller, lsn),
-    })
 }

@@ -139,6 +139,51 @@ fn is_probe(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Limits;
+    use axum::Router;
+    use axum::body::Body;
+    use axum::middleware::{from_fn, from_fn_with_state};
+    use axum::routing::get;
+    use tabellion_engine::ports::{SeededEntropy, SystemClock};
+    use tabellion_engine::{AuditReads, Engine, EngineLimits, Options};
+    use tower::ServiceExt;
+
+    fn app() -> Arc<App> {
+        let options = Options {
+            data: None,
+            master_key: None,
+            admin_key: None,
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SeededEntropy::new(1)),
+            limits: EngineLimits::default(),
+            audit_reads: AuditReads::Async,
+        };
+        Arc::new(App::new(Engine::open(options).unwrap().0, Limits::default(), None))
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer() {
+        async fn breaks() -> &'static str {
+            panic!("the text that it stumbled over")
+        }
+        let router = Router::new().route("/breaks", get(breaks));
+        let router = router.layer(from_fn_with_state(app(), protect)).layer(from_fn(observe));
+        let request = Request::builder().uri("/breaks").body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let body = axum::body::to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        assert!(text.contains("INTERNAL") && !text.contains("stumbled"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn places_are_free_again() {
+        let app = app();
+        for _ in 0..3 {
+            let all: Vec<_> = (0..app.limits().in_flight_max).map(|_| app.admit()).collect();
+            assert!(all.iter().all(Result::is_ok) && app.admit().is_err());
+        }
+    }
 
     fn headers(name: HeaderName, value: &str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())])

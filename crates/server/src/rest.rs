@@ -11,20 +11,16 @@ mod params;
 mod path;
 mod routes;
 
-pub(crate) use path::{no_such_method, no_such_path};
+pub(crate) use path::no_such_path;
 pub(crate) use routes::probes::{healthz, readiness};
 
 use crate::app::App;
-use crate::refusal::Refused;
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::routing::{delete, get, post};
-use path::Verb;
+use path::{ITEM, Verb};
 use routes::{batch, items, principals, probes, trail};
 use std::sync::Arc;
-
-/// The path behind which verbs stand.
-const ITEM: &str = "/v1/items/{id}";
 
 /// Every REST route.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -58,7 +54,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/proofs/head", get(trail::read_head))
         .route("/v1/proofs/inclusion", get(trail::prove_inclusion))
         .route("/v1/proofs/consistency", get(trail::prove_consistency))
-        .method_not_allowed_fallback(async || Refused(no_such_method()))
+        .method_not_allowed_fallback(path::wrong_method)
         .with_state(app)
 }
 
@@ -69,5 +65,52 @@ pub(crate) fn route_of(request: &Request) -> String {
     match verb {
         Some(verb) => format!("{ITEM}:{}", verb.as_str()),
         None => matched.as_str().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    /// The routes that no description lists: the clock of tests, and the route that stands for all verbs.
+    const UNDESCRIBED: [(&str, &str); 2] = [("/v1/test-clock", "post"), (ITEM, "post")];
+
+    /// Paths and methods as `router` above spells them; axum does not tell what it routes.
+    fn routed() -> Vec<(String, &'static str)> {
+        let source = include_str!("rest.rs");
+        let routes =
+            source.split(".route(").skip(1).map(|rest| rest.split("\n        .").next().unwrap_or(rest));
+        let path = |route: &str| match route.trim_start().strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next().unwrap_or_default().to_owned(),
+            None => ITEM.to_owned(),
+        };
+        let methods = |route: &str| {
+            let named = |method: &&str| {
+                route.contains(&format!("{method}(")) || route.contains(&format!(".{method}("))
+            };
+            ["get", "put", "post", "delete"].into_iter().filter(named).collect::<Vec<_>>()
+        };
+        routes
+            .take_while(|route| route.contains("::"))
+            .flat_map(|route| methods(route).into_iter().map(move |method| (path(route), method)))
+            .collect()
+    }
+
+    #[test]
+    fn every_route_is_described() {
+        let description: Value = serde_json::from_slice(&openapi::bytes()).unwrap();
+        let routed = routed();
+        assert!(routed.len() > 25, "{routed:?}");
+        for (path, method) in routed {
+            if UNDESCRIBED.contains(&(path.as_str(), method)) {
+                continue;
+            }
+            assert!(description["paths"][&path][method].is_object(), "{method} {path} is not described");
+        }
+        for verb in Verb::ALL {
+            let path = format!("{ITEM}:{}", verb.as_str());
+            assert!(description["paths"][&path]["post"].is_object(), "{path} is not described");
+        }
     }
 }

@@ -4,9 +4,9 @@
 //! stops listening, lets requests under way finish, and closes the engine.
 
 use crate::app::{App, Phase};
-use crate::config::{Config, ConfigError, Secrets};
+use crate::config::{Config, ConfigError, Limits, Secrets};
 use crate::intake::{self, Intake};
-use crate::refusal::Refused;
+use crate::refusal::{Refused, Wire};
 use crate::{grpc, guard, logs, mcp, metrics, rest};
 use axum::Router;
 use axum::extract::Request;
@@ -14,7 +14,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum_server::accept::DefaultAcceptor;
-use axum_server::tls_rustls::RustlsAcceptor;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use axum_server::{Handle, Server};
 use hyper_util::rt::TokioTimer;
 use std::io;
@@ -102,36 +102,44 @@ pub async fn serve_until(
     config.check()?;
     logs::start(config.log);
     metrics::start();
+    let tls = match config.tls.files()? {
+        Some((cert, key)) => Some(intake::tls(cert, key).await?),
+        None => None,
+    };
     let listener = listen(config.listen)?;
     let address = listener.local_addr()?;
     let front = Arc::new(OnceLock::new());
     let handle = Handle::new();
-    let mut listening = tokio::spawn(accept(listener, config.clone(), Arc::clone(&front), handle.clone()));
+    let server = bounded(axum_server::from_tcp(listener)?, &config.limits).handle(handle.clone());
+    let mut listening = tokio::spawn(accept(server, tls, config.limits, Arc::clone(&front)));
     let _stops_when_dropped = AbortOnDrop(tokio::spawn(metrics::upkeep()));
 
-    let opened = open(&config, secrets).await;
-    let (app, first_start) = match opened {
-        Ok(opened) => opened,
-        Err(error) => {
-            handle.shutdown();
-            return Err(error);
-        }
+    let mut told = std::pin::pin!(told);
+    let mut opening = std::pin::pin!(open(&config, secrets));
+    // Opening cannot be broken off; told meanwhile, the server closes what it opened.
+    let (opened, told_early) = tokio::select! {
+        opened = &mut opening => (opened, false),
+        () = &mut told => (opening.await, true),
     };
+    let (app, first_start) = opened.inspect_err(|_| handle.shutdown())?;
     let app = Arc::new(app);
-    let _set_once = front.set(router(Arc::clone(&app), &config));
-    tracing::info!(%address, "ready");
-    let _nobody_waits = ready.send(Ready { address, first_start });
-
-    let ended = tokio::select! {
-        ended = &mut listening => ended,
-        () = told => {
-            tracing::info!("stopping");
-            app.stop();
-            handle.graceful_shutdown(Some(Duration::from_secs(config.shutdown.grace_seconds)));
-            listening.await
+    let mut broke_off = None;
+    if !told_early {
+        let _set_once = front.set(router(Arc::clone(&app), &config));
+        tracing::info!(%address, "ready");
+        let _nobody_waits = ready.send(Ready { address, first_start });
+        tokio::select! {
+            ended = &mut listening => broke_off = Some(ended),
+            () = &mut told => {}
         }
-    };
+    }
+    tracing::info!("stopping");
     app.stop();
+    handle.graceful_shutdown(Some(Duration::from_secs(config.shutdown.grace_seconds)));
+    let ended = match broke_off {
+        Some(ended) => ended,
+        None => listening.await,
+    };
     let engine = app.engine().clone();
     tokio::task::spawn_blocking(move || engine.close()).await.map_err(|_| ServeError::Lost)?;
     tracing::info!("stopped");
@@ -173,7 +181,6 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
 }
 
 /// Every route of every transport, behind the layers that guard them.
-#[must_use]
 pub fn router(app: Arc<App>, config: &Config) -> Router {
     rest::router(Arc::clone(&app))
         .merge(grpc::router(&app))
@@ -185,9 +192,9 @@ pub fn router(app: Arc<App>, config: &Config) -> Router {
 
 /// A gRPC client that calls what is not there expects its own word for it.
 async fn unknown_path(request: Request) -> Response {
-    match crate::refusal::Wire::of(request.headers()) {
-        crate::refusal::Wire::Json => Refused(rest::no_such_path()).into_response(),
-        crate::refusal::Wire::Grpc => tonic::Status::unimplemented("no such service").into_http(),
+    match Wire::of(request.headers()) {
+        Wire::Json => Refused(rest::no_such_path()).into_response(),
+        Wire::Grpc => tonic::Status::unimplemented("no such service").into_http(),
     }
 }
 
@@ -201,10 +208,10 @@ fn starting() -> Router {
 }
 
 async fn accept(
-    listener: TcpListener,
-    config: Config,
+    server: Server<SocketAddr>,
+    tls: Option<RustlsConfig>,
+    limits: Limits,
     front: Arc<OnceLock<Router>>,
-    handle: Handle<SocketAddr>,
 ) -> Result<(), ServeError> {
     let starting = starting();
     let service = Router::new().fallback(async move |request: Request| {
@@ -212,26 +219,18 @@ async fn accept(
         router.oneshot(request).await
     });
     let service = service.into_make_service_with_connect_info::<SocketAddr>();
-    let limits = &config.limits;
-    let server = bounded(axum_server::from_tcp(listener)?, &config).handle(handle);
-    match config.tls.files()? {
-        None => {
-            let intake =
-                Intake::new(DefaultAcceptor::new(), limits.connections_max, limits.header_time_max());
-            server.acceptor(intake).serve(service).await?;
-        }
-        Some((cert, key)) => {
-            let tls = RustlsAcceptor::new(intake::tls(cert, key).await?);
-            let intake = Intake::new(tls, limits.connections_max, limits.header_time_max());
-            server.acceptor(intake).serve(service).await?;
+    let (connections_max, patience) = (limits.connections_max, limits.header_time_max());
+    match tls {
+        None => server.acceptor(Intake::new(DefaultAcceptor::new(), connections_max, patience)).serve(service).await?,
+        Some(tls) => {
+            server.acceptor(Intake::new(RustlsAcceptor::new(tls), connections_max, patience)).serve(service).await?;
         }
     }
     Ok(())
 }
 
 /// HTTP's own limits, before any route is looked at.
-fn bounded(mut server: Server<SocketAddr>, config: &Config) -> Server<SocketAddr> {
-    let limits = &config.limits;
+fn bounded(mut server: Server<SocketAddr>, limits: &Limits) -> Server<SocketAddr> {
     let builder = server.http_builder();
     builder
         .http1()

@@ -1,5 +1,14 @@
 //! The server on a real port: start, limits of HTTP itself, the clock of tests, the end.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
+    reason = "a test may fail loudly"
+)]
+
 use std::net::SocketAddr;
 use std::time::Duration;
 use tabellion_server::{Config, Ready, Secrets, ServeError, serve_until};

@@ -116,7 +116,7 @@ impl Relay<'_> {
                 None,
             ));
         };
-        match self.exchange(&message) {
+        match self.exchange(text, &message) {
             Ok(()) => Ok(()),
             Err(problem) => match problem.downcast::<Failure>() {
                 Ok(failure) => self.fail(&message, &failure),
@@ -125,8 +125,8 @@ impl Relay<'_> {
         }
     }
 
-    fn exchange(&mut self, message: &Value) -> anyhow::Result<()> {
-        let response = self.client.send(self.ask(message))?;
+    fn exchange(&mut self, text: &[u8], message: &Value) -> anyhow::Result<()> {
+        let response = self.client.send(self.ask(message).body("application/json", text.to_vec()))?;
         if let Some(session) = header(&response, SESSION) {
             self.session = Some(session);
         }
@@ -137,17 +137,16 @@ impl Relay<'_> {
         }
         let text = self.client.read(response)?;
         match serde_json::from_str::<Value>(&text) {
-            Ok(answer) if answer.get("jsonrpc").is_some() || answer.is_array() => self.receive(&answer),
+            Ok(answer) if answer.get("jsonrpc").is_some() || answer.is_array() => {
+                self.receive(&text, &answer)
+            }
             _ if (200..300).contains(&status) => Ok(()),
             parsed => Err(Failure::refused(status, text, parsed.unwrap_or_default(), None, true).into()),
         }
     }
 
     fn ask(&self, message: &Value) -> Ask<'static> {
-        let mut ask = Ask::new("POST", "/mcp")
-            .header("accept", "application/json, text/event-stream")
-            .body("application/json", message.to_string().into_bytes())
-            .long();
+        let mut ask = Ask::new("POST", "/mcp").header("accept", "application/json, text/event-stream").long();
         if let Some(session) = &self.session {
             ask = ask.header(SESSION, session);
         }
@@ -172,12 +171,12 @@ impl Relay<'_> {
     fn events(&mut self, events: impl BufRead) -> anyhow::Result<()> {
         let mut data = String::new();
         for line in events.lines() {
-            let line = line?;
+            let line = line.map_err(|cause| Failure::unreachable(self.client.url(), cause.into()))?;
             if let Some(part) = line.strip_prefix("data:") {
                 data.push_str(part.strip_prefix(' ').unwrap_or(part));
             } else if line.is_empty() && !data.is_empty() {
                 if let Ok(message) = serde_json::from_str(&data) {
-                    self.receive(&message)?;
+                    self.receive(&data, &message)?;
                 }
                 data.clear();
             }
@@ -185,11 +184,13 @@ impl Relay<'_> {
         Ok(())
     }
 
-    fn receive(&mut self, message: &Value) -> anyhow::Result<()> {
+    /// Passes a message on as it came, unless it came on several lines.
+    fn receive(&mut self, text: &str, message: &Value) -> anyhow::Result<()> {
         if let Some(protocol) = message.pointer("/result/protocolVersion").and_then(Value::as_str) {
             self.protocol = Some(protocol.to_owned());
         }
-        self.say(message)
+        let text = text.trim();
+        if text.contains('\n') { self.say(message) } else { Ok(self.output.line(text)?) }
     }
 
     fn say(&self, message: &Value) -> anyhow::Result<()> {

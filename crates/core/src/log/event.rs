@@ -148,29 +148,26 @@ pub struct WrittenVersion {
     /// Its tier.
     #[n(5)]
     pub tier: Tier,
-    /// Its namespace.
-    #[n(6)]
-    pub namespace: String,
     /// The one contributing user.
-    #[n(7)]
+    #[n(6)]
     pub owner: UserId,
     /// Contributing agents, in order of id.
-    #[n(8)]
+    #[n(7)]
     pub agents: Vec<AgentId>,
     /// Resources consulted, in order of id.
-    #[n(9)]
+    #[n(8)]
     pub resources: Vec<ResourceId>,
     /// What the writer claims, 0 to 1.
-    #[n(10)]
+    #[n(9)]
     pub confidence: f64,
     /// Keyed fingerprint of the idempotency token and its scope.
-    #[cbor(n(11), with = "minicbor::bytes")]
+    #[cbor(n(10), with = "minicbor::bytes")]
     pub token: Hash,
     /// Keyed fingerprint of the request id and its scope.
-    #[cbor(n(12), with = "minicbor::bytes")]
+    #[cbor(n(11), with = "minicbor::bytes")]
     pub request: Option<Hash>,
     /// When it lapses.
-    #[n(13)]
+    #[n(12)]
     pub expires_at: Option<Timestamp>,
 }
 
@@ -199,9 +196,9 @@ pub struct AuditRecord {
     /// The request, as the transport numbered it.
     #[n(6)]
     pub request_id: Option<String>,
-    /// The trace that the caller named.
-    #[n(7)]
-    pub trace_id: Option<String>,
+    /// Keyed fingerprint of the trace that the caller named.
+    #[cbor(n(7), with = "minicbor::bytes")]
+    pub trace: Option<Hash>,
 }
 
 /// What is sealed beside an event.
@@ -219,6 +216,9 @@ pub enum Payload {
         /// HMAC-SHA-256 over those bytes.
         #[cbor(n(2), with = "minicbor::bytes")]
         signature: Hash,
+        /// The namespace, which a person chose.
+        #[n(3)]
+        namespace: String,
     },
     /// A tenant, user, agent or resource, by its words.
     #[n(1)]

@@ -1,5 +1,6 @@
 //! Items and their versions as rows with an interval of the log each, so that any past moment is a filter, not a replay.
 
+use super::Opened;
 use crate::access::Predicate;
 use crate::canonical::Hash;
 use crate::id::{AgentId, ItemId, ResourceId, UserId, VersionId};
@@ -83,7 +84,7 @@ pub struct Version {
     token: Hash,
     #[cbor(n(15), with = "minicbor::bytes")]
     request: Option<Hash>,
-    /// The number of this version within its namespace and layer.
+    /// The number of this version within its owner's namespace and layer: a count over what others wrote would tell of it.
     #[n(16)]
     pub layer_version: u64,
 }
@@ -168,7 +169,7 @@ pub struct ItemsView {
     #[cbor(skip)]
     owned: HashMap<UserId, Vec<Row>>,
     #[cbor(skip)]
-    layer_versions: HashMap<(u32, Layer), u64>,
+    layer_versions: HashMap<(UserId, u32, Layer), u64>,
 }
 
 impl ItemsView {
@@ -310,11 +311,11 @@ impl ItemsView {
         (now < version.time.plus(TOKEN_KEPT)).then_some((version, &version.token))
     }
 
-    pub(super) fn apply(&mut self, entry: &Entry) {
+    pub(super) fn apply(&mut self, entry: &Entry, opened: &Opened) {
         self.times.push(entry.time);
         self.lapse(entry.time);
         match &entry.event {
-            Event::VersionWritten(written) => self.write(entry, written),
+            Event::VersionWritten(written) => self.write(entry, written, opened),
             Event::VersionRetracted { version, .. } => self.end(*version, entry.lsn, Status::Retracted),
             Event::VersionExpired { version, .. } => self.end(*version, entry.lsn, Status::Expired),
             Event::ItemPinned { item } => self.pin(*item, entry.lsn, true),
@@ -329,7 +330,7 @@ impl ItemsView {
         }
     }
 
-    fn write(&mut self, entry: &Entry, written: &WrittenVersion) {
+    fn write(&mut self, entry: &Entry, written: &WrittenVersion, opened: &Opened) {
         let row = self.versions.len() as Row;
         let item = self.item_row(written.item, written.owner);
         let parents: Vec<Row> =
@@ -337,10 +338,13 @@ impl ItemsView {
         for parent in &written.parents {
             self.end(*parent, entry.lsn, Status::Superseded);
         }
-        let namespace = self.namespace_row(&written.namespace);
+        let namespace = self.namespace_row(match opened {
+            Opened::Version(opened) => &opened.namespace,
+            Opened::Nothing | Opened::Principal(_) => "",
+        });
         let class =
             self.class_row(Class { agents: written.agents.clone(), resources: written.resources.clone() });
-        let layer_version = self.layer_versions.entry((namespace, written.layer)).or_default();
+        let layer_version = self.layer_versions.entry((written.owner, namespace, written.layer)).or_default();
         *layer_version += 1;
         let version = Version {
             id: written.version,
@@ -454,7 +458,7 @@ impl ItemsView {
             }
         }
         for (row, version) in self.versions.iter().enumerate() {
-            *self.layer_versions.entry((version.namespace, version.layer)).or_default() += 1;
+            *self.layer_versions.entry((version.owner, version.namespace, version.layer)).or_default() += 1;
             if row >= self.lapsed as usize {
                 self.token_of.insert(version.token, row as Row);
                 if let Some(request) = version.request {

@@ -95,7 +95,7 @@ impl LexicalView {
             (Event::VersionWritten(written), opened) => {
                 let row = self.lengths.len() as Row;
                 let terms = match opened {
-                    Opened::Version(terms) => terms,
+                    Opened::Version(opened) => &opened.terms,
                     Opened::Nothing | Opened::Principal(_) => &Terms::default(),
                 };
                 self.lengths.push(terms.length);

@@ -46,15 +46,14 @@ pub(crate) fn status(refusal: Refusal, request_id: Option<String>) -> Status {
 
 /// What tonic found wrong with a message before any handler saw it, in our words.
 pub(super) fn unreadable(code: Code) -> Option<Refusal> {
-    match code {
-        Code::OutOfRange => {
-            Some(Refusal::new(Reason::TooLarge, "the message is larger than the server takes"))
-        }
-        Code::Internal => {
-            Some(Refusal::new(Reason::Malformed, "the message cannot be read as what the call takes"))
-        }
-        _ => None,
-    }
+    let (reason, message) = if code == Code::OutOfRange {
+        (Reason::TooLarge, "the message is larger than the server takes")
+    } else if code == Code::Internal {
+        (Reason::Malformed, "the message cannot be read as what the call takes")
+    } else {
+        return None;
+    };
+    Some(Refusal::new(reason, message))
 }
 
 /// The refusal as a message, complete.

@@ -56,7 +56,7 @@ fn takes_json(headers: &HeaderMap) -> bool {
 
 /// The error to send for bytes that are no message.
 fn check(bytes: &[u8]) -> Result<(), Value> {
-    let message = parse(bytes).map_err(unreadable)?;
+    let message = parse(bytes).map_err(|refusal| unreadable(&refusal))?;
     let is_text = |name: &str| message.get(name).is_some_and(Value::is_string);
     let faults = [
         (message.is_array(), "batches are not part of this protocol version"),
@@ -78,7 +78,7 @@ fn check(bytes: &[u8]) -> Result<(), Value> {
     }
 }
 
-fn unreadable(refusal: Refusal) -> Value {
+fn unreadable(refusal: &Refusal) -> Value {
     let number =
         if refusal.code == Code::Malformed { PARSE_ERROR } else { status::json_rpc(refusal.code.kind()) };
     error(number, &refusal.message, Some(json!({"code": refusal.code.as_str()})))

@@ -3,13 +3,14 @@
 //! Each handler says what it answers; what is true of every operation (credentials, limits, request numbers) is added
 //! here, so that it is said once.
 
+use super::dto::WriteBody;
 use super::routes::{batch, items, principals, probes, trail};
 use crate::guard::REQUEST_ID;
 use crate::refusal::RefusalBody;
 use axum::body::Bytes;
 use std::sync::OnceLock;
 use utoipa::openapi::path::Operation;
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{
     Components, ContentBuilder, Header, HeaderBuilder, PathItem, Ref, RefOr, Response, ResponseBuilder,
@@ -61,6 +62,9 @@ pub(super) fn bytes() -> Bytes {
 /// Adds what is true of every operation.
 struct EveryOperation;
 
+/// What `PUT /v1/items/{id}` refers to.
+const UPDATE: &str = "Update";
+
 /// What any operation with a credential may answer.
 const ALWAYS: [(&str, &str); 7] = [
     ("400", "cannot be read"),
@@ -80,12 +84,24 @@ impl Modify for EveryOperation {
             .description(Some("an API key, `tab_…`"))
             .build();
         components.add_security_scheme("key", SecurityScheme::Http(scheme));
+        components.schemas.extend(update(components).map(|schema| (UPDATE.to_owned(), schema)));
         for path in openapi.paths.paths.values_mut() {
             for operation in operations(path) {
                 complete(operation);
             }
         }
     }
+}
+
+/// The body of an update: a write whose path says what it replaces.
+fn update(components: &Components) -> Option<RefOr<Schema>> {
+    let Some(RefOr::T(Schema::Object(write))) = components.schemas.get(WriteBody::name().as_ref()) else {
+        return None;
+    };
+    let mut update = write.clone();
+    update.properties.remove("supersedes");
+    update.description = Some("The next version of an item: a write without `supersedes`.".to_owned());
+    Some(RefOr::T(Schema::Object(update)))
 }
 
 fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {

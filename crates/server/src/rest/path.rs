@@ -4,11 +4,17 @@
 //! never holds a colon.
 
 use crate::refusal::Refused;
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequestParts, MatchedPath, Path};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, Uri, header};
 use axum::response::{IntoResponse, Response};
 use tabellion_core::error::{Code, Refusal};
+
+/// The path behind which verbs stand.
+pub(super) const ITEM: &str = "/v1/items/{id}";
+
+const METHODS_OF_AN_ITEM: &str = "GET,HEAD,PUT,DELETE";
+const METHODS_OF_A_VERB: &str = "POST";
 
 /// An id, and no verb.
 pub(crate) struct Id(pub(crate) String);
@@ -61,7 +67,7 @@ impl<S: Sync + Send> FromRequestParts<S> for Id {
         let segment = segment(parts, state).await?;
         match segment.rsplit_once(':') {
             None => Ok(Self(segment)),
-            Some((_, word)) if Verb::from_word(word).is_some() => Err(not_allowed("POST")),
+            Some((_, word)) if Verb::from_word(word).is_some() => Err(not_allowed(METHODS_OF_A_VERB)),
             Some(_) => Err(Refused(no_such_path()).into_response()),
         }
     }
@@ -73,7 +79,7 @@ impl<S: Sync + Send> FromRequestParts<S> for ItemVerb {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         let segment = segment(parts, state).await?;
         match segment.rsplit_once(':') {
-            None => Err(not_allowed("GET,HEAD,PUT,DELETE")),
+            None => Err(not_allowed(METHODS_OF_AN_ITEM)),
             Some((id, word)) => match Verb::from_word(word) {
                 Some(verb) => Ok(Self { id: id.to_owned(), verb }),
                 None => Err(Refused(no_such_path()).into_response()),
@@ -94,8 +100,17 @@ pub(crate) fn no_such_path() -> Refusal {
     Refusal::new(Code::NotFound, "no such path; /openapi.json lists them all")
 }
 
-/// The answer to a method that a path does not have.
-pub(crate) fn no_such_method() -> Refusal {
+/// The answer to a method that a path does not have. The router adds what it knows of the path, which for an item and its
+/// verbs is too much: they share a route.
+pub(crate) async fn wrong_method(matched: MatchedPath, uri: Uri) -> Response {
+    match (matched.as_str() == ITEM, Verb::at_end_of(uri.path())) {
+        (false, _) => Refused(no_such_method()).into_response(),
+        (true, None) => not_allowed(METHODS_OF_AN_ITEM),
+        (true, Some(_)) => not_allowed(METHODS_OF_A_VERB),
+    }
+}
+
+fn no_such_method() -> Refusal {
     Refusal::new(Code::MethodNotAllowed, "this path has other methods; the header `allow` lists them")
 }
 

@@ -80,7 +80,7 @@ pub(crate) struct WriteBody {
     #[schema(pattern = "^[0-9a-fA-F]{64}$")]
     idempotency_token: Option<String>,
     /// Past it, nothing is written.
-    #[schema(value_type = Option<TimeText>)]
+    #[schema(value_type = Option<TimeGivenText>)]
     deadline: Option<String>,
     /// The head that this replaces, by item or version.
     #[schema(value_type = Option<HeadIdText>)]
@@ -127,7 +127,7 @@ pub(crate) struct EvidenceDraftBody {
     #[schema(min_length = 1, max_length = 128, pattern = r"\S")]
     source_version: Option<String>,
     /// When it was read.
-    #[schema(value_type = TimeText)]
+    #[schema(value_type = TimeGivenText)]
     accessed_at: String,
     /// How much it counts; never above what its type allows.
     #[schema(minimum = 0.0, maximum = 1.0)]
@@ -355,10 +355,10 @@ pub(crate) struct SearchBody {
     #[schema(pattern = "^[a-z0-9_.-]{1,64}$")]
     pub(crate) namespace: Option<String>,
     /// Content as it stood at this time, or at this token.
-    #[schema(min_length = 1, max_length = 256)]
+    #[schema(value_type = Option<AsOfText>)]
     pub(crate) as_of: Option<String>,
     /// Not before the views hold this token's position.
-    #[schema(min_length = 1, max_length = 256)]
+    #[schema(value_type = Option<TokenText>)]
     pub(crate) min_token: Option<String>,
     /// Whether approximation is unwelcome. Every search of this server is exact.
     #[expect(dead_code, reason = "there is nothing to turn off: no search here is approximate")]

@@ -157,14 +157,14 @@ pub(crate) struct ResourcesBody {
 #[serde(deny_unknown_fields)]
 #[schema(as = NewKey)]
 pub(crate) struct NewKeyBody {
-    /// For which user, by id or name.
+    /// For which user, by id or name. A key needs a user, an agent or both.
     #[schema(value_type = Option<ReferenceText>)]
     pub(crate) user: Option<String>,
     /// For which agent, by id or name.
     #[schema(value_type = Option<ReferenceText>)]
     pub(crate) agent: Option<String>,
     /// When it ends by itself.
-    #[schema(value_type = Option<TimeText>)]
+    #[schema(value_type = Option<TimeGivenText>)]
     pub(crate) expires_at: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use tabellion_core::item::{Layer, Operation, Status, Tier, TierWish};
 use tabellion_core::log::LogName;
 use tabellion_core::provenance::SourceType;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, OneOfBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 macro_rules! text_type {
@@ -46,7 +46,11 @@ text_type! {
     TagText, "Tag", text().min_length(Some(1)).max_length(Some(64)).pattern(Some(r"\S"));
     ReasonText, "Reason", text().max_length(Some(1024));
     TimeText, "Time", text().format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
-    TokenText, "Token", text().pattern(Some("^[A-Za-z0-9_-]+$")).description(Some("a position in the log, sealed for its caller"));
+    TimeGivenText, "TimeGiven", text()
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+        .pattern(Some("^(19[7-9][0-9]|[2-9][0-9]{3})-"))
+        .description(Some("RFC 3339, of the years 1970 to 9999"));
+    TokenText, "Token", text().pattern(Some("^[A-Za-z0-9_-]{48}$")).description(Some("a position in the log, sealed for its caller"));
     HashText, "Hash", text().pattern(Some("^[0-9a-f]{64}$"));
     SignatureText, "Signature", text().pattern(Some("^[0-9a-f]{128}$"));
     SecretText, "Secret", text().pattern(Some("^tab_")).description(Some("a credential; shown this once"));
@@ -61,6 +65,22 @@ text_type! {
     WriteStatusWord, "WriteStatus", one_of(["committed", "already_committed"].into_iter());
     TrustWord, "Trust", one_of(["low", "medium", "high"].into_iter());
     ModeWord, "Mode", one_of(["hybrid", "lexical"].into_iter());
+}
+
+/// A moment to look back at: a time or a token.
+pub(crate) enum AsOfText {}
+
+impl PartialSchema for AsOfText {
+    fn schema() -> RefOr<Schema> {
+        let either = OneOfBuilder::new().item(TimeGivenText::schema()).item(TokenText::schema());
+        either.description(Some("a time, or a token")).into()
+    }
+}
+
+impl ToSchema for AsOfText {
+    fn name() -> Cow<'static, str> {
+        "AsOf".into()
+    }
 }
 
 fn text() -> ObjectBuilder {

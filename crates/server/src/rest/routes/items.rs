@@ -44,7 +44,7 @@ pub(crate) async fn write_item(
 
 /// Write the next version of an item
 #[utoipa::path(
-    put, path = "/v1/items/{id}", tag = "items", request_body = WriteBody,
+    put, path = "/v1/items/{id}", tag = "items", request_body(content = ref("#/components/schemas/Update")),
     params(("id" = ItemIdText, Path, description = "the item")),
     responses(
         (status = 201, description = "a new version is durable", body = WrittenBody),
@@ -108,7 +108,7 @@ pub(crate) async fn list_items(
     get, path = "/v1/items/{id}", tag = "items",
     params(
         ("id" = ItemIdText, Path, description = "the item"),
-        ("as_of" = Option<String>, Query, description = "content as it stood at this time, or at this token", nullable = false),
+        ("as_of" = Option<AsOfText>, Query, description = "content as it stood at this time, or at this token", nullable = false),
     ),
     responses(
         (status = 200, description = "the item", body = ItemBody),

@@ -68,10 +68,11 @@ def test_an_item_from_the_first_word_to_the_last(cli):
     assert item["evidence"][0]["source_uri"] == "doc://runbook" and item["triple"]["object"] == "8080"
     assert "Port 8080 serves the API" in cli.out("get", id)
 
-    assert cli.json("write", "Port 9090 serves the API", "--update", id, "--layer", "semantic",
-                    "--expected-version", item["version"])["id"] == id
-    cli.run("write", "Port 1 serves the API", "--update", id, "--expected-version", item["version"], code=1)
-    assert "9090" in cli.json("get", id)["text"]
+    assert cli.json("write", "Port 9090 serves the API", "--update", id, "--expected-version", item["version"])["id"] == id
+    stale = cli.run("write", "Port 1 serves the API", "--update", id, "--expected-version", item["version"], code=1)
+    assert "VERSION_CONFLICT" in stale.stderr
+    updated = cli.json("get", id)
+    assert "9090" in updated["text"] and (updated["layer"], updated["key"]) == ("semantic", "API port")
     assert "8080" in cli.json("get", id, "--as-of", item["updated_at"])["text"]
     assert [version["operation"] for version in cli.json("history", id)["versions"]] == ["insert", "update"]
     assert "superseded" in cli.out("history", id)

@@ -137,8 +137,10 @@ impl<'a> LogCheck<'a> {
             Ok(size) => size,
             Err(error) => return self.fault(None, error.to_string()),
         };
+        self.strays();
         let mut next = 1;
         while next <= size {
+            next = self.skip_gap(next, size);
             let page = self.page(next, size);
             for (lsn, read) in page {
                 next = lsn + 1;
@@ -148,6 +150,31 @@ impl<'a> LogCheck<'a> {
             progress(next - 1);
         }
         self.end(size);
+    }
+
+    /// Rows before the first place.
+    fn strays(&mut self) {
+        match self.against.store.records(self.log, Lsn::ZERO, 1) {
+            Ok(rows) if rows.first().is_some_and(|row| row.lsn == Lsn::ZERO) => {
+                self.fault(Some(0), "a row stands before the first entry");
+            }
+            Err(StoreError::Damaged { lsn, what, .. }) if lsn == Lsn::ZERO => self.fault(Some(0), what),
+            _ => {}
+        }
+    }
+
+    /// Where the next entry stands: a long run of missing ones is named once, not walked.
+    fn skip_gap(&mut self, from: u64, size: u64) -> u64 {
+        let next = match self.against.store.records(self.log, Lsn::new(from), 1) {
+            Ok(rows) => rows.first().map_or(size + 1, |row| row.lsn.get()),
+            Err(_) => from,
+        };
+        if next <= from + PAGE as u64 {
+            return from;
+        }
+        self.explained = true;
+        self.fault(Some(from), format!("entries {from} to {} are missing", next - 1));
+        next
     }
 
     /// The next entries, one by one where a row cannot be read.

@@ -478,11 +478,9 @@ mod tests {
         let defaults: figment::value::Dict =
             Figment::from(Serialized::defaults(Config::default())).extract().unwrap();
         let keys = |dict: &figment::value::Dict| -> Vec<String> {
-            let of = |(name, value): (&String, &figment::value::Value)| match value {
-                figment::value::Value::Dict(_, inner) => {
-                    inner.keys().map(|key| format!("{name}.{key}")).collect()
-                }
-                _ => vec![name.clone()],
+            let of = |(name, value): (&String, &figment::value::Value)| match value.as_dict() {
+                Some(inner) => inner.keys().map(|key| format!("{name}.{key}")).collect(),
+                None => vec![name.clone()],
             };
             dict.iter().flat_map(of).collect()
         };

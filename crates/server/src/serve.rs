@@ -221,9 +221,17 @@ async fn accept(
     let service = service.into_make_service_with_connect_info::<SocketAddr>();
     let (connections_max, patience) = (limits.connections_max, limits.header_time_max());
     match tls {
-        None => server.acceptor(Intake::new(DefaultAcceptor::new(), connections_max, patience)).serve(service).await?,
+        None => {
+            server
+                .acceptor(Intake::new(DefaultAcceptor::new(), connections_max, patience))
+                .serve(service)
+                .await?
+        }
         Some(tls) => {
-            server.acceptor(Intake::new(RustlsAcceptor::new(tls), connections_max, patience)).serve(service).await?;
+            server
+                .acceptor(Intake::new(RustlsAcceptor::new(tls), connections_max, patience))
+                .serve(service)
+                .await?;
         }
     }
     Ok(())

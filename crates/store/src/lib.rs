@@ -95,7 +95,7 @@ pub trait Store: Send + Sync {
     /// When the engine refuses.
     fn size(&self, log: LogName) -> Result<u64, StoreError>;
 
-    /// Up to `limit` entries from `from` on, in order.
+    /// Up to `limit` entries from `from` on, in order. From zero on, rows without a place are found too, as damage.
     ///
     /// # Errors
     /// When the engine refuses or a row is damaged.

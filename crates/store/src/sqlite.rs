@@ -108,10 +108,11 @@ impl Store for SqliteStore {
     fn records(&self, log: LogName, from: Lsn, limit: usize) -> Result<Vec<Record>, StoreError> {
         let sql =
             on(log, "SELECT lsn, body, sealed, leaf FROM {log}_entry WHERE lsn >= ?1 ORDER BY lsn LIMIT ?2");
+        // Before the first place there may be rows that have none; whoever starts at zero wants to see them.
+        let first = if from == Lsn::ZERO { i64::MIN } else { sql_number(from.get()) };
         self.read(|reader| {
             let mut statement = reader.prepare_cached(&sql).map_err(engine)?;
-            let mut rows =
-                statement.query(params![sql_number(from.get()), sql_number(limit as u64)]).map_err(engine)?;
+            let mut rows = statement.query(params![first, sql_number(limit as u64)]).map_err(engine)?;
             let mut records = Vec::new();
             while let Some(row) = rows.next().map_err(engine)? {
                 records.push(record(log, row)?);

@@ -91,20 +91,35 @@ pub(crate) struct Write {
     /// Write nothing after this time
     #[arg(long, value_name = "TIME")]
     deadline: Option<String>,
-    /// Write the next version of this item
+    /// Write the next version of this item; its key, kind, layer, namespace, tags and fields stay unless given
     #[arg(long, value_name = "ID", conflicts_with = "supersedes")]
     update: Option<String>,
 }
 
 pub(super) fn run(args: Write, context: &Context) -> anyhow::Result<ExitCode> {
     let update = args.update.clone();
-    let body = body(args)?;
+    let mut body = body(args)?;
+    let client = context.client()?;
     let ask = match update {
-        Some(id) => Ask::new("PUT", &item_path(&id)),
+        Some(id) => {
+            let path = item_path(&id);
+            keep(&mut body, &client.ask(Ask::new("GET", &path))?.value);
+            Ask::new("PUT", &path)
+        }
         None => Ask::new("POST", "/v1/items"),
     };
-    let reply = context.client()?.ask(ask.json(&body))?;
-    show_outcome(context, &reply)
+    show_outcome(context, &client.ask(ask.json(&body))?)
+}
+
+/// What an item is about and where it lies stays, unless the command says otherwise. To the server a version stands for
+/// itself: what it does not say has its default.
+fn keep(body: &mut Value, head: &Value) {
+    for name in ["key", "kind", "layer", "namespace", "tags", "fields"] {
+        let known = head.get(name).filter(|value| !value.is_null());
+        if body.get(name).is_none() {
+            set(body, name, known.cloned());
+        }
+    }
 }
 
 fn body(args: Write) -> anyhow::Result<Value> {
@@ -142,12 +157,23 @@ fn text(given: String) -> anyhow::Result<String> {
     if given != "-" {
         return Ok(given);
     }
-    let mut text = String::new();
-    let mut stdin = std::io::stdin().lock().take(TEXT_BYTES_MAX + 2);
-    stdin.read_to_string(&mut text).context("cannot read the text from stdin")?;
-    let without_last_break = text.strip_suffix('\n').map(str::len);
-    text.truncate(without_last_break.unwrap_or(text.len()));
-    Ok(text)
+    let mut bytes = Vec::new();
+    let mut stdin = std::io::stdin().lock().take(TEXT_BYTES_MAX + 8);
+    stdin.read_to_end(&mut bytes).context("cannot read the text from stdin")?;
+    from_bytes(&bytes)
+}
+
+/// A text without its last line break. Where reading stopped within a character, that one is left out.
+fn from_bytes(bytes: &[u8]) -> anyhow::Result<String> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() && bytes.len() as u64 > TEXT_BYTES_MAX => {
+            let (whole, _) = bytes.split_at(error.valid_up_to());
+            std::str::from_utf8(whole)?
+        }
+        Err(error) => return Err(error).context("the text on stdin is not UTF-8"),
+    };
+    Ok(text.strip_suffix('\n').unwrap_or(text).to_owned())
 }
 
 fn some<T>(values: Vec<T>) -> Option<Vec<T>> {
@@ -202,6 +228,25 @@ mod tests {
     #[test]
     fn what_is_not_said_is_not_sent() {
         check(&["a text"], &json!({"text": "a text"}));
+    }
+
+    #[test]
+    fn texts_from_stdin_lose_one_line_break_and_no_character() {
+        assert_eq!(from_bytes("é\n\n".as_bytes()).unwrap(), "é\n");
+        assert!(from_bytes(&[0xff]).is_err() && from_bytes("é".as_bytes().split_at(1).0).is_err());
+        let long = "é".repeat(40_000);
+        let (cut, _) = long.as_bytes().split_at(65_543);
+        assert_eq!(from_bytes(cut).unwrap().len(), 65_542);
+    }
+
+    #[test]
+    fn an_update_keeps_what_it_does_not_say() {
+        let mut body = json!({"text": "new", "layer": "semantic"});
+        keep(
+            &mut body,
+            &json!({"text": "old", "key": "API port", "layer": "episodic", "tags": ["net"], "triple": {}, "kind": null}),
+        );
+        assert_eq!(body, json!({"text": "new", "layer": "semantic", "key": "API port", "tags": ["net"]}));
     }
 
     #[test]

@@ -143,6 +143,7 @@ impl From<Provenance> for proto::Provenance {
             content_hash: record.content_hash,
             key_id: record.key_id,
             provenance_signature: record.provenance_signature,
+            superseded_by: record.superseded_by,
         }
     }
 }

@@ -240,6 +240,9 @@ pub(crate) struct ProvenanceBody {
     /// The version it replaces.
     #[schema(nullable = false)]
     supersedes: Option<String>,
+    /// The version that replaced it; not signed.
+    #[schema(nullable = false)]
+    superseded_by: Option<String>,
     /// SHA-256 of the canonical content, hex.
     #[schema(value_type = HashText)]
     content_hash: String,

@@ -187,8 +187,9 @@ impl Engine {
         for id in known {
             let tenant = self.open_tenant(id)?;
             let views = tenant.shared.views.read();
-            // A kill before the first commit of a tenant leaves an empty log: nobody was told of it.
             if views.identity.tenant().is_none() {
+                drop(views);
+                self.forget_unfounded(id, &tenant)?;
                 continue;
             }
             if views.identity.is_operator() {
@@ -201,6 +202,19 @@ impl Engine {
             None => self.first_start().map(Some),
             Some(operator) => self.admin_key_of_environment(&operator).map(|()| None),
         }
+    }
+
+    /// A kill before the first commit of a tenant leaves an empty log that nobody was told of: it is cleared away. An empty
+    /// log that the witness has seen longer was emptied by someone, and nothing is touched.
+    fn forget_unfounded(&self, id: TenantId, tenant: &Tenant) -> Result<(), OpenError> {
+        let Some(dir) = &self.inner.dir else { return Ok(()) };
+        if dir.witness(id).exists() {
+            let what =
+                "its log is empty, but the witness has seen entries in it: restore the log from a snapshot";
+            return Err(OpenError(format!("tenant {id}: {what}")));
+        }
+        tenant.sequencer.close();
+        dir.remove_tenant(id).map_err(|error| OpenError(format!("tenant {id}: {error}")))
     }
 
     fn open_tenant(&self, id: TenantId) -> Result<Arc<Tenant>, OpenError> {

@@ -221,23 +221,27 @@ impl<'a> LogCheck<'a> {
     }
 
     fn content(&mut self, lsn: u64, record: &Record, entry: &Entry) {
-        // One inserted or lost entry moves all that follow: it is named once, where the numbers part.
+        // One inserted or lost entry moves all that follow: it is named once, where the numbers part. An entry in its own
+        // place again is no fault, and only such entries tell the time.
         let shift = lsn.wrapping_sub(entry.lsn.get());
-        if shift != self.shift {
-            self.shift = shift;
-            self.explained = true;
+        if shift != self.shift && shift != 0 {
             self.fault(Some(lsn), format!("entry {lsn} says that it is entry {}", entry.lsn));
         }
-        if entry.time < self.time {
-            self.fault(Some(lsn), format!("entry {lsn} is older than the one before it"));
+        self.shift = shift;
+        if shift == 0 {
+            if entry.time < self.time {
+                self.fault(Some(lsn), format!("entry {lsn} is older than the one before it"));
+            }
+            self.time = entry.time;
+        } else {
+            self.explained = true;
         }
-        self.time = self.time.max(entry.time);
         match (&entry.sealed, &record.sealed) {
             (None, None) => {}
             (None, Some(_)) => {
                 self.fault(Some(lsn), format!("entry {lsn} has a sealed part that it does not mention"))
             }
-            (Some(_), None) => self.fault(Some(lsn), format!("the sealed part of entry {lsn} is missing")),
+            (Some(sealed), None) => self.destroyed(lsn, sealed.key),
             (Some(sealed), Some(bytes)) if sealed.commitment != commitment(bytes) => {
                 self.fault(
                     Some(lsn),
@@ -245,6 +249,14 @@ impl<'a> LogCheck<'a> {
                 );
             }
             (Some(_), Some(_)) => self.opens(lsn, record, entry),
+        }
+    }
+
+    /// A sealed part that is gone was destroyed if its key is gone too; else someone took it away.
+    fn destroyed(&mut self, lsn: u64, key: u64) {
+        let held = self.against.keys.is_none_or(|keys| !matches!(keys.data_key(key), Ok(None)));
+        if held {
+            self.fault(Some(lsn), format!("the sealed part of entry {lsn} is missing"));
         }
     }
 

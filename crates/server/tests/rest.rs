@@ -20,7 +20,7 @@ use tabellion_server::app::App;
 use tabellion_server::config::{Config, Limits};
 use tower::ServiceExt;
 
-const ADMIN: &str = "tab_admin";
+const ADMIN: &str = "tab_admin_of_these_tests";
 
 struct Server {
     router: Router,

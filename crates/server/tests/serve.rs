@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-const ADMIN: &str = "tab_admin";
+const ADMIN: &str = "tab_admin_of_these_tests";
 
 struct Running {
     address: SocketAddr,

@@ -99,6 +99,23 @@ impl DataDir {
         create_private(&self.tenant(tenant))
     }
 
+    /// Clears away a tenant that was never founded: its folder, and its key store.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn remove_tenant(&self, tenant: TenantId) -> io::Result<()> {
+        let key_store = self.key_store(tenant);
+        for suffix in ["", "-wal", "-shm"] {
+            let mut name = key_store.as_os_str().to_owned();
+            name.push(suffix);
+            match std::fs::remove_file(PathBuf::from(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        std::fs::remove_dir_all(self.tenant(tenant))
+    }
+
     /// The tenants whose log exists, in order of id.
     ///
     /// # Errors

@@ -47,7 +47,11 @@ pub(crate) async fn change(
     for _ in 0..ATTEMPTS_MAX {
         let planned = match plan(tenant, call, id, &change, reason.as_deref()) {
             Ok(Planned::Log(planned)) => *planned,
-            Ok(Planned::Working(changed)) => return Ok(changed),
+            Ok(Planned::Working(changed)) => {
+                let ids = vec![changed.id.to_string(), changed.version.to_string()];
+                tenant.sequencer.trail_now(tenant.row(call, action, changed.status.as_str(), ids)).await?;
+                return Ok(changed);
+            }
             Err(refusal) => return Err(tenant.refused(call, action, named(id), refusal).await),
         };
         let (status, item, version) = (planned.status, planned.item, planned.version);
@@ -108,8 +112,6 @@ fn plan(
     if matches!(change, Change::Retract)
         && let Some(gone) = tenant.working.remove(&call.caller, item, tenant.now())
     {
-        let ids = vec![item.to_string(), gone.version.to_string()];
-        tenant.sequencer.trail(tenant.row(call, change.action(), ChangeStatus::Retracted.as_str(), ids))?;
         let lsn = tenant.shared.views.read().lsn();
         let token = tenant.token(&call.caller, lsn);
         return Ok(Planned::Working(Changed {

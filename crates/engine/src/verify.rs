@@ -33,14 +33,14 @@ pub(crate) struct Against<'a> {
 /// Verifies both logs.
 pub(crate) fn verify(against: &Against<'_>, progress: Progress<'_>) -> VerifyReport {
     let total = LogName::ALL.iter().map(|log| against.store.size(*log).unwrap_or(0)).sum();
-    let key = public_key(against);
+    let (key, wrong_key) = public_key(against);
     let mut done = 0;
     let logs = LogName::ALL
         .into_iter()
         .map(|log| {
-            let mut check = LogCheck::new(against, log, key.as_ref().ok().copied());
+            let mut check = LogCheck::new(against, log, key);
             if log == LogName::Memory
-                && let Err(what) = &key
+                && let Some(what) = &wrong_key
             {
                 check.fault(Some(1), what.clone());
             }
@@ -52,8 +52,26 @@ pub(crate) fn verify(against: &Against<'_>, progress: Progress<'_>) -> VerifyRep
     VerifyReport { tenant: against.tenant, logs }
 }
 
-/// The key of the first entry, which must be the signing key of the key store and the pinned one.
-fn public_key(against: &Against<'_>) -> Result<VerifyingKey, String> {
+/// The key that heads are held against, and what is wrong with it: the first entry's, which must be the signing key of the
+/// key store and the pinned one. Where the first entry is damaged, the key store still knows it.
+fn public_key(against: &Against<'_>) -> (Option<VerifyingKey>, Option<String>) {
+    let held = against.keys.map(|keys| keys.signing_key().verifying_key());
+    let claimed = match first_key(against) {
+        Ok(claimed) => claimed,
+        Err(what) => return (held, Some(what)),
+    };
+    let what = if against.pinned.is_some_and(|pinned| pinned != claimed.to_bytes()) {
+        Some("the log's public key is not the one given".to_owned())
+    } else if held.is_some_and(|held| held != claimed) {
+        Some("the key store's signing key is not the log's: one of them was swapped".to_owned())
+    } else {
+        None
+    };
+    (Some(claimed), what)
+}
+
+/// The key that the first entry founds the log with.
+fn first_key(against: &Against<'_>) -> Result<VerifyingKey, String> {
     let record = match against.store.record(LogName::Memory, Lsn::new(1)) {
         Ok(Some(record)) => record,
         Ok(None) => return Err("the first entry is missing".into()),
@@ -65,13 +83,6 @@ fn public_key(against: &Against<'_>) -> Result<VerifyingKey, String> {
     };
     if tenant != against.tenant {
         return Err("the first entry founds another tenant".into());
-    }
-    if against.pinned.is_some_and(|pinned| pinned != public_key) {
-        return Err("the log's public key is not the one given".into());
-    }
-    let signing = against.keys.map(|keys| keys.signing_key().verifying_key().to_bytes());
-    if signing.is_some_and(|signing| signing != public_key) {
-        return Err("the key store's signing key is not the log's: one of them was swapped".into());
     }
     VerifyingKey::from_bytes(&public_key).ok_or_else(|| "the first entry holds no valid public key".into())
 }
@@ -156,9 +167,9 @@ impl<'a> LogCheck<'a> {
     fn strays(&mut self) {
         match self.against.store.records(self.log, Lsn::ZERO, 1) {
             Ok(rows) if rows.first().is_some_and(|row| row.lsn == Lsn::ZERO) => {
-                self.fault(Some(0), "a row stands before the first entry");
+                self.fault(None, "a row stands before the first entry");
             }
-            Err(StoreError::Damaged { lsn, what, .. }) if lsn == Lsn::ZERO => self.fault(Some(0), what),
+            Err(StoreError::Damaged { lsn, what, .. }) if lsn == Lsn::ZERO => self.fault(None, what),
             _ => {}
         }
     }
@@ -180,12 +191,18 @@ impl<'a> LogCheck<'a> {
     /// The next entries, one by one where a row cannot be read.
     fn page(&self, from: u64, size: u64) -> Vec<(u64, Result<Option<Record>, StoreError>)> {
         let to = size.min(from + PAGE as u64 - 1);
-        let whole = self.against.store.records(self.log, Lsn::new(from), PAGE);
-        match whole {
+        let one_by_one =
+            |to| (from..=to).map(|lsn| (lsn, self.against.store.record(self.log, Lsn::new(lsn)))).collect();
+        match self.against.store.records(self.log, Lsn::new(from), PAGE) {
             Ok(records) if records.iter().map(|record| record.lsn.get()).eq(from..=to) => {
                 records.into_iter().map(|record| (record.lsn.get(), Ok(Some(record)))).collect()
             }
-            _ => (from..=to).map(|lsn| (lsn, self.against.store.record(self.log, Lsn::new(lsn)))).collect(),
+            // Up to the last row of this page: what is missing behind it is a gap before the next page.
+            Ok(records) => {
+                let within = records.iter().map(|record| record.lsn.get()).filter(|lsn| *lsn <= to);
+                one_by_one(within.max().unwrap_or(to))
+            }
+            Err(_) => one_by_one(to),
         }
     }
 
@@ -319,7 +336,8 @@ impl<'a> LogCheck<'a> {
 
     fn head(&mut self, signed: &SignedHead) {
         let Head { size, root, .. } = signed.head;
-        let confirmed = self.key.is_some_and(|key| key.confirms(self.against.tenant, self.log, signed));
+        // Without a key nothing can be said of signatures; that there is none is a fault already.
+        let confirmed = self.key.is_none_or(|key| key.confirms(self.against.tenant, self.log, signed));
         if !confirmed {
             self.fault(Some(size), format!("the head of {size} entries is not signed by the log's key"));
         }

@@ -112,8 +112,8 @@ pub(crate) fn claim(tenant: &Tenant, call: &Call, mut draft: WriteDraft) -> Writ
     draft
 }
 
-/// Writes to working memory: the same gates, no entry; its row on the trail comes as soon as those of reads.
-pub(crate) fn write(
+/// Writes to working memory: the same gates and the same row on the trail, but no entry.
+pub(crate) async fn write(
     tenant: &Tenant,
     call: &Call,
     request: WriteRequest,
@@ -156,7 +156,7 @@ pub(crate) fn write(
     let mut row =
         tenant.row(call, ACTION, status.as_str(), vec![kept.id.to_string(), kept.version.to_string()]);
     row.record.trace = trace;
-    tenant.sequencer.trail(row)?;
+    tenant.sequencer.trail_now(row).await?;
     let token = tenant.token(&call.caller, tenant.shared.views.read().lsn());
     Ok(Written { status, id: kept.id, version: kept.version, trust: TrustBand::Medium, token })
 }
@@ -199,7 +199,7 @@ pub(crate) fn page(
     Page { rows, next: more.then(|| tenant.cursor(caller, (skip + limit) as u64)) }
 }
 
-/// The working items that fit a search which names their layer.
+/// The working items that fit a search of the present, unless it names other layers.
 pub(crate) fn search(
     tenant: &Tenant,
     caller: &Caller,
@@ -207,7 +207,8 @@ pub(crate) fn search(
     words: &Terms,
 ) -> Result<Vec<Found>, Refusal> {
     let asked = query.layers.iter().map(|word| layer_word(word)).collect::<Result<Vec<_>, _>>()?;
-    if query.as_of.is_some() || !asked.contains(&Layer::Working) {
+    let wanted = asked.is_empty() || asked.contains(&Layer::Working);
+    if query.as_of.is_some() || !wanted {
         return Ok(Vec::new());
     }
     let k = within(query.k, crate::search::K_DEFAULT, tenant.limits.k_max, "/k")?;

@@ -25,7 +25,7 @@ pub(crate) async fn write(tenant: &Tenant, call: &Call, draft: WriteDraft) -> Re
     let trace = trace(tenant, draft.trace_id.as_deref());
     let result = match working::claim(tenant, call, draft).check() {
         Ok(request) if request.layer == Layer::Working => {
-            working::write(tenant, call, request, trace).map_err(Failed::Early)
+            working::write(tenant, call, request, trace).await.map_err(Failed::Early)
         }
         Ok(request) => write_logged(tenant, call, request).await,
         Err(refusal) => Err(Failed::Early(refusal)),

@@ -20,6 +20,9 @@ pub const DEFAULT_FILE: &str = include_str!("../tabellion.toml");
 /// Environment variables begin with this; `__` stands between the parts of a key: `TABELLION_LIMITS__K_MAX`.
 const ENV_PREFIX: &str = "TABELLION_";
 
+/// The engine refuses a shorter one too, but cannot say where it came from.
+const ADMIN_KEY_CHARS_MIN: usize = 16;
+
 /// Names of the environment that are settings; others, such as `TABELLION_URL`, are of other programs.
 const SECTIONS: [&str; 8] = ["data", "listen", "tls", "log", "audit", "limits", "mcp", "shutdown"];
 
@@ -47,6 +50,11 @@ pub enum ConfigError {
     /// A secret of the environment that is none.
     #[error("TABELLION_MASTER_KEY must be 64 hex digits")]
     MasterKey,
+    /// A secret of the environment that could be guessed.
+    #[error(
+        "TABELLION_ADMIN_KEY must have at least {ADMIN_KEY_CHARS_MIN} characters; give 256 random bits, or none and one is made"
+    )]
+    AdminKey,
 }
 
 /// Everything that can be set.
@@ -434,7 +442,7 @@ impl Secrets {
     /// Reads `TABELLION_ADMIN_KEY` and `TABELLION_MASTER_KEY`.
     ///
     /// # Errors
-    /// When the master key is not one.
+    /// When the master key is not one, or the admin key could be guessed.
     pub fn from_env() -> Result<Self, ConfigError> {
         let var =
             |name: &str| std::env::var(format!("{ENV_PREFIX}{name}")).ok().filter(|value| !value.is_empty());
@@ -442,7 +450,11 @@ impl Secrets {
             Some(text) => Some(Secret::from_bytes(unhex32(text.trim()).ok_or(ConfigError::MasterKey)?)),
             None => None,
         };
-        Ok(Self { admin_key: var("ADMIN_KEY"), master_key })
+        let admin_key = var("ADMIN_KEY");
+        if admin_key.as_ref().is_some_and(|key| key.chars().count() < ADMIN_KEY_CHARS_MIN) {
+            return Err(ConfigError::AdminKey);
+        }
+        Ok(Self { admin_key, master_key })
     }
 }
 

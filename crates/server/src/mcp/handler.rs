@@ -186,7 +186,7 @@ mod tests {
     use tabellion_engine::{AuditReads, EngineLimits, Options};
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
-    const KEY: &str = "tab_admin";
+    const KEY: &str = "tab_admin_of_these_tests";
 
     fn engine() -> Engine {
         let options = Options {

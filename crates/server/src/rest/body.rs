@@ -60,8 +60,7 @@ async fn object(request: Request, app: &Arc<App>) -> Result<Map<String, Value>, 
     let bytes = read(&parts.headers, body, app.limits().body_bytes_max).await?;
     match parse(&bytes)? {
         Value::Object(fields) => Ok(fields),
-        Value::Null => Ok(Map::new()),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             Err(Refusal::new(Code::Malformed, "the body must be a JSON object"))
         }
     }
@@ -94,10 +93,10 @@ pub(super) fn too_large(bytes_max: usize) -> Refusal {
     Refusal::new(Code::TooLarge, format!("the body may have at most {bytes_max} bytes"))
 }
 
-/// JSON, nested no deeper than the limit. Nothing at all says the same as `null`.
+/// JSON, nested no deeper than the limit. Nothing at all says the same as an object without fields.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Refusal> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Ok(Value::Null);
+        return Ok(Value::Object(Map::new()));
     }
     if depth(bytes) > JSON_DEPTH_MAX {
         return Err(Refusal::new(Code::TooDeep, format!("JSON may nest at most {JSON_DEPTH_MAX} deep")));
@@ -229,7 +228,7 @@ mod tests {
             assert_eq!(refusal.code, Code::Malformed, "{bad:?}");
             assert!(refusal.message.contains("line 1 column"), "{}", refusal.message);
         }
-        assert_eq!(parse(b" \n").unwrap(), Value::Null);
+        assert_eq!(parse(b" \n").unwrap(), json!({}));
         assert_eq!(parse(b"{\"a\":1,\"a\":2}").unwrap(), json!({"a": 2}));
     }
 

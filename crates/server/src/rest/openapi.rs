@@ -13,7 +13,8 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{
-    Components, ContentBuilder, Header, HeaderBuilder, PathItem, Ref, RefOr, Response, ResponseBuilder,
+    Components, ContentBuilder, Header, HeaderBuilder, PathItem, Ref, RefOr, Required, Response,
+    ResponseBuilder,
 };
 use utoipa::{Modify, OpenApi, ToSchema};
 
@@ -65,6 +66,9 @@ struct EveryOperation;
 /// What `PUT /v1/items/{id}` refers to.
 const UPDATE: &str = "Update";
 
+/// The operations that go without a body: every field of it may be left out.
+const BODY_OPTIONAL: [&str; 4] = ["rollback_item", "pin_item", "unpin_item", "write_batch"];
+
 /// What any operation with a credential may answer.
 const ALWAYS: [(&str, &str); 7] = [
     ("400", "cannot be read"),
@@ -110,6 +114,11 @@ fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
 
 fn complete(operation: &mut Operation) {
     let is_probe = operation.security.is_some();
+    if operation.operation_id.as_deref().is_some_and(|id| BODY_OPTIONAL.contains(&id))
+        && let Some(RefOr::T(body)) = &mut operation.request_body
+    {
+        body.required = Some(Required::False);
+    }
     if !is_probe {
         for (status, description) in ALWAYS {
             add(operation, status, description);

@@ -10,7 +10,7 @@ use tabellion_server::{Config, Flags, Secrets};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
-const OPERATOR: &str = "tab_operator";
+const OPERATOR: &str = "tab_operator_of_these_tests";
 
 pub(crate) struct Server {
     address: SocketAddr,

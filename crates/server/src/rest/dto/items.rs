@@ -352,7 +352,6 @@ pub(crate) struct SearchBody {
     #[schema(value_type = Option<Vec<LayerWord>>)]
     pub(crate) layers: Option<Vec<String>>,
     /// Only this namespace.
-    #[schema(pattern = "^[a-z0-9_.-]{1,64}$")]
     pub(crate) namespace: Option<String>,
     /// Content as it stood at this time, or at this token.
     #[schema(value_type = Option<AsOfText>)]

@@ -35,7 +35,7 @@ const WRITES_AT_ONCE: usize = 64;
 /// skipped, but counted. A refused line does not stop the others; past a limit, one last line says so.
 #[utoipa::path(
     post, path = "/v1/items:batch", tag = "items",
-    request_body(content = Option<String>, content_type = "application/x-ndjson", description = "one write a line"),
+    request_body(content = String, content_type = "application/x-ndjson", description = "one write a line"),
     responses((status = 200, description = "one result a line", body = BatchLine, content_type = "application/x-ndjson"))
 )]
 pub(crate) async fn write_batch(

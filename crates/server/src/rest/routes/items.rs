@@ -81,7 +81,7 @@ fn written(written: Written) -> Response {
 #[utoipa::path(
     get, path = "/v1/items", tag = "items",
     params(
-        ("namespace" = Option<String>, Query, description = "only this namespace", nullable = false, pattern = "^[a-z0-9_.-]{1,64}$"),
+        ("namespace" = Option<String>, Query, description = "only this namespace", nullable = false),
         ("layer" = Option<LayerWord>, Query, description = "only this layer", nullable = false),
         ("limit" = Option<u64>, Query, description = "at most this many", nullable = false, minimum = 1, maximum = 500),
         ("cursor" = Option<TokenText>, Query, description = "where the page before said to go on", nullable = false),
@@ -220,7 +220,7 @@ pub(crate) async fn change_item(
 /// What it replaced becomes the head again, as a new version.
 #[utoipa::path(
     post, path = "/v1/items/{id}:rollback", tag = "items",
-    request_body(content = Option<RollbackBody>),
+    request_body = RollbackBody,
     params(("id" = ItemIdText, Path, description = "the item")),
     responses(
         (status = 200, description = "rolled back", body = ChangedBody),
@@ -241,7 +241,7 @@ async fn rollback_item(
 /// Keep an item from garbage collection
 #[utoipa::path(
     post, path = "/v1/items/{id}:pin", tag = "items",
-    request_body(content = Option<ReasonBody>),
+    request_body = ReasonBody,
     params(("id" = ItemIdText, Path, description = "the item")),
     responses(
         (status = 200, description = "pinned", body = ChangedBody),
@@ -262,7 +262,7 @@ async fn pin_item(
 /// Let garbage collection have an item again
 #[utoipa::path(
     post, path = "/v1/items/{id}:unpin", tag = "items",
-    request_body(content = Option<ReasonBody>),
+    request_body = ReasonBody,
     params(("id" = ItemIdText, Path, description = "the item")),
     responses(
         (status = 200, description = "unpinned", body = ChangedBody),

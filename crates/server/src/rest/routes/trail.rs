@@ -84,7 +84,7 @@ pub(crate) async fn read_head(
 ) -> Answer<HeadBody> {
     let log = log(&mut params);
     params.finish()?;
-    Ok(Json(app.engine().head(&call, log).await?.into()))
+    Ok(Json(app.engine().head(&call, log).await.map_err(in_query)?.into()))
 }
 
 /// Prove that an entry is in a log
@@ -109,7 +109,7 @@ pub(crate) async fn prove_inclusion(
 ) -> Answer<InclusionBody> {
     let (log, lsn, size) = (log(&mut params), params.required("lsn"), params.number("size"));
     params.finish()?;
-    Ok(Json(app.engine().inclusion(&call, log, lsn, size).await?.into()))
+    Ok(Json(app.engine().inclusion(&call, log, lsn, size).await.map_err(in_query)?.into()))
 }
 
 /// Prove that a log is the beginning of a longer one
@@ -131,5 +131,5 @@ pub(crate) async fn prove_consistency(
 ) -> Answer<ConsistencyBody> {
     let (log, from, to) = (log(&mut params), params.required("from"), params.number("to"));
     params.finish()?;
-    Ok(Json(app.engine().consistency(&call, log, from, to).await?.into()))
+    Ok(Json(app.engine().consistency(&call, log, from, to).await.map_err(in_query)?.into()))
 }

@@ -5,11 +5,12 @@
 
 mod policy;
 mod provenance;
+mod read;
 mod request;
 mod schema;
 
+pub use read::{IDENTITY_FIELDS, JSON_DEPTH_MAX, read_write};
 pub use request::{EvidenceDraft, Replaces, TripleDraft, WriteDraft, WriteRequest};
-pub use schema::{IDENTITY_FIELDS, JSON_DEPTH_MAX, read_write};
 
 use crate::access::Caller;
 use crate::error::Refusal;

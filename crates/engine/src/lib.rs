@@ -7,6 +7,7 @@ mod change;
 mod fold;
 mod identity;
 pub mod offline;
+mod options;
 pub mod ports;
 mod proof;
 mod read;
@@ -20,6 +21,8 @@ mod verify;
 mod working;
 mod write;
 
+pub use options::{AuditReads, EngineLimits, Options};
+
 use change::Change;
 use parking_lot::RwLock;
 use reply::{
@@ -28,7 +31,6 @@ use reply::{
     UserReply, VerifyReport, VersionReply, WhoAmI, Written,
 };
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tabellion_core::access::{Caller, authenticate};
@@ -51,64 +53,6 @@ pub struct Call {
     pub caller: Caller,
     /// The request's number, made by the transport.
     pub request_id: Option<String>,
-}
-
-/// When the trail's rows of reads are durable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AuditReads {
-    /// Within a second.
-    #[default]
-    Async,
-    /// Before the reply.
-    Sync,
-}
-
-/// Bounds of what the engine takes on.
-#[derive(Debug, Clone, Copy)]
-pub struct EngineLimits {
-    /// Writes waiting for the log, a tenant.
-    pub queue_max: usize,
-    /// Entries in one commit.
-    pub batch_max: usize,
-    /// Results of a search.
-    pub k_max: u64,
-    /// Rows of a page.
-    pub page_max: u64,
-    /// Working items, a user.
-    pub working_max: usize,
-    /// How long `min_token` waits, in milliseconds.
-    pub min_token_wait_ms: u64,
-}
-
-impl Default for EngineLimits {
-    fn default() -> Self {
-        Self {
-            queue_max: 4096,
-            batch_max: 256,
-            k_max: 100,
-            page_max: 500,
-            working_max: 10_000,
-            min_token_wait_ms: 2_000,
-        }
-    }
-}
-
-/// What an engine is opened with.
-pub struct Options {
-    /// The data directory; none keeps everything in memory.
-    pub data: Option<PathBuf>,
-    /// The master key; none takes it from the data directory, where the first start puts it.
-    pub master_key: Option<Secret>,
-    /// The admin key of the first start; none makes one.
-    pub admin_key: Option<String>,
-    /// The time.
-    pub clock: Arc<dyn ports::Clock>,
-    /// Chance.
-    pub entropy: Arc<dyn ports::Entropy>,
-    /// Bounds.
-    pub limits: EngineLimits,
-    /// When rows of reads are durable.
-    pub audit_reads: AuditReads,
 }
 
 /// What the first start made; the key is shown this once.

@@ -35,6 +35,7 @@ fn text(error: impl std::fmt::Display) -> OpenError {
 pub fn master_key_from_env() -> Result<Option<Secret>, OpenError> {
     match std::env::var("TABELLION_MASTER_KEY") {
         Err(_) => Ok(None),
+        Ok(empty) if empty.is_empty() => Ok(None),
         Ok(digits) => unhex32(digits.trim())
             .map(|key| Some(Secret::from_bytes(key)))
             .ok_or_else(|| OpenError("TABELLION_MASTER_KEY must be 64 hex digits".into())),

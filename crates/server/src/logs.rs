@@ -27,7 +27,8 @@ pub(crate) fn start(log: Log) {
     }
 }
 
-/// Other crates log what they are handed, headers included: they are held to warnings.
+/// Other crates log what they are handed, headers included: they are held to warnings. rmcp's warnings repeat what the
+/// client sent, so it is held to errors.
 fn filter(level: LogLevel) -> EnvFilter {
     let (ours, others) = match level {
         LogLevel::Error => ("error", "error"),
@@ -38,7 +39,7 @@ fn filter(level: LogLevel) -> EnvFilter {
     };
     let crates = ["tabellion", "tabellion_server", "tabellion_engine", "tabellion_store", "tabellion_core"];
     let directives: Vec<String> = crates.iter().map(|name| format!("{name}={ours}")).collect();
-    EnvFilter::new(format!("{others},{}", directives.join(",")))
+    EnvFilter::new(format!("{others},rmcp=error,{}", directives.join(",")))
 }
 
 #[cfg(test)]
@@ -48,6 +49,10 @@ mod tests {
     #[test]
     fn other_crates_are_held_to_warnings() {
         let filter = filter(LogLevel::Trace).to_string();
-        assert!(filter.contains("tabellion_engine=trace") && filter.ends_with("warn"), "{filter}");
+        let expected = ["tabellion_engine=trace", "rmcp=error", "warn"];
+        assert!(
+            expected.iter().all(|directive| filter.split(',').any(|found| found == *directive)),
+            "{filter}"
+        );
     }
 }

@@ -34,8 +34,6 @@ const TRAIL_WAIT: Duration = Duration::from_millis(500);
 const TRAIL_MAX: usize = 1_024;
 /// How often the newest heads are copied to the key folder.
 const WITNESS_EVERY: Duration = Duration::from_secs(1);
-/// How long a batch waits for as many proposals as the last one had.
-const COMPANY_WAIT: Duration = Duration::from_micros(400);
 
 /// An entry that has no place yet.
 pub(crate) struct Draft {
@@ -268,7 +266,6 @@ struct Writer {
     trail_since: Option<Instant>,
     unwitnessed: Option<Instant>,
     heads: [Option<SignedHead>; 2],
-    last_batch: usize,
 }
 
 #[expect(
@@ -302,7 +299,6 @@ impl Writer {
             trail_since: None,
             unwitnessed: None,
             heads,
-            last_batch: 1,
         })
     }
 
@@ -326,10 +322,9 @@ impl Writer {
         self.witness();
     }
 
-    /// Takes what has arrived; waits for the first message, and shortly for company. False once closed.
+    /// Takes what has arrived, waiting for the first message. False once closed.
     fn gather(&mut self, receiver: &Receiver<Message>, batch: &mut Vec<Waiting>) -> bool {
         let mut wait = if self.held.is_empty() { self.patience() } else { Duration::ZERO };
-        let began = tick();
         while batch.len() + self.held.len() < self.batch_max {
             match receiver.recv_timeout(wait) {
                 Ok(Message::Propose(waiting)) => batch.push(waiting),
@@ -344,10 +339,11 @@ impl Writer {
             if self.trail_is_due() {
                 return true;
             }
-            wait = match batch.len() + self.trail_answers.len() {
-                0 => self.patience(),
-                company if company >= self.last_batch => Duration::ZERO,
-                _ => COMPANY_WAIT.saturating_sub(began.elapsed()),
+            // Whoever has come is enough: those who come meanwhile prepare while this batch is on its way to the disk.
+            wait = if batch.is_empty() && self.trail_answers.is_empty() {
+                self.patience()
+            } else {
+                Duration::ZERO
             };
         }
         true
@@ -412,7 +408,6 @@ impl Writer {
             (self.memory.frontier, self.audit.frontier) = before;
             self.fail_if_uncertain(error);
         } else {
-            self.last_batch = answers.len().max(1);
             self.shared.publish(&folded);
             metrics::histogram!("tabellion_commit_entries").record(entries as f64);
         }

@@ -1,4 +1,4 @@
-//! What the engine asks of the outside: the time and chance. Everything else it is given.
+//! What the engine asks of the outside: the time, chance, and what a text means. Everything else it is given.
 
 use parking_lot::Mutex;
 use tabellion_core::time::Timestamp;
@@ -23,6 +23,35 @@ impl dyn Entropy + '_ {
         self.fill(&mut bytes);
         bytes
     }
+}
+
+/// Turns texts into vectors, so that texts that mean the same lie close together.
+pub trait Embedder: Send + Sync {
+    /// Which model this is, down to its weights. Recorded with every vector: those of two models are never compared.
+    fn model(&self) -> &str;
+
+    /// How long its vectors are.
+    fn dimensions(&self) -> usize;
+
+    /// How many texts it likes to be given at once.
+    fn batch_texts_max(&self) -> usize;
+
+    /// One vector of unit length for each text, in order. Blocks; called on threads that may.
+    ///
+    /// # Errors
+    /// When the model cannot be asked, or answers something that is not a vector for each text. Then nothing is kept.
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
+}
+
+/// Why there is no vector. The words are for the operator's log: they hold neither text nor secrets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EmbedError {
+    /// The model cannot be asked now; later it may be.
+    #[error("the embedding model cannot be reached: {0}")]
+    Unavailable(String),
+    /// The model answered within its time, but not with vectors of its own kind.
+    #[error("the embedding model answered nonsense: {0}")]
+    Nonsense(String),
 }
 
 /// The machine's clock.

@@ -1,14 +1,20 @@
 //! Do the crates use each other in one direction only?
 //!
-//! `cli -> server -> engine -> store -> core`: a crate may use any crate to its right, never one to its left.
+//! `cli -> server -> models -> engine -> store -> core`: a crate may use any crate to its right, never one to its left.
 
 use serde::Deserialize;
 
 use super::Finding;
 
 /// Left to right. A new crate of the workspace takes its place here.
-const ORDER: [&str; 5] =
-    ["tabellion-cli", "tabellion-server", "tabellion-engine", "tabellion-store", "tabellion-core"];
+const ORDER: [&str; 6] = [
+    "tabellion-cli",
+    "tabellion-server",
+    "tabellion-models",
+    "tabellion-engine",
+    "tabellion-store",
+    "tabellion-core",
+];
 
 /// Members that are no part of the product.
 const OUTSIDE: [&str; 1] = ["xtask"];
@@ -97,6 +103,7 @@ mod tests {
     #[test]
     fn a_crate_may_use_any_crate_to_its_right() {
         check_one("tabellion-cli", &["tabellion-server", "tabellion-core", "clap"], 0);
+        check_one("tabellion-models", &["tabellion-engine", "tabellion-core", "tokenizers"], 0);
         check_one("tabellion-store", &["tabellion-core", "rusqlite"], 0);
         check_one("xtask", &["tabellion-cli"], 0);
     }
@@ -104,6 +111,8 @@ mod tests {
     #[test]
     fn a_crate_may_not_use_one_to_its_left() {
         check_one("tabellion-core", &["tabellion-store"], 1);
+        check_one("tabellion-engine", &["tabellion-models"], 1);
+        check_one("tabellion-models", &["tabellion-server"], 1);
         check_one("tabellion-store", &["tabellion-engine", "tabellion-server"], 2);
     }
 

@@ -15,4 +15,5 @@ pub mod rank;
 pub mod seal;
 pub mod text;
 pub mod time;
+pub mod vector;
 pub mod view;

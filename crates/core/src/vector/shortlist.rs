@@ -1,0 +1,126 @@
+//! Which rows can still be among the best, while a scan is under way.
+//!
+//! Invariant (nothing dropped that could win): a row is dropped only when `k` admitted rows are certainly nearer, so
+//! the best of what is kept are the best of all that was offered. The kept rows are then measured exactly.
+
+use super::Near;
+use crate::view::Row;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// Kept rows before the first sweep.
+const KEPT_MIN: usize = 256;
+
+/// A cosine that has an order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Ordered(pub(super) f32);
+
+impl Eq for Ordered {}
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+struct Kept {
+    row: Row,
+    /// Its cosine is at most this.
+    most: f32,
+}
+
+pub(super) struct Shortlist<'a> {
+    k: usize,
+    admits: &'a dyn Fn(Row) -> bool,
+    /// The `k` best of what the cosines are at least.
+    least: BinaryHeap<Reverse<Ordered>>,
+    /// The least of those, once there are `k`.
+    floor: f32,
+    kept: Vec<Kept>,
+    sweep_at: usize,
+    asked: u64,
+    admitted: u64,
+}
+
+impl<'a> Shortlist<'a> {
+    pub(super) fn new(k: usize, admits: &'a dyn Fn(Row) -> bool) -> Self {
+        Self {
+            k,
+            admits,
+            least: BinaryHeap::new(),
+            floor: f32::NEG_INFINITY,
+            kept: Vec::new(),
+            sweep_at: KEPT_MIN,
+            asked: 0,
+            admitted: 0,
+        }
+    }
+
+    /// Whether it holds as many as were asked for.
+    pub(super) fn is_full(&self) -> bool {
+        self.least.len() >= self.k
+    }
+
+    /// What a further row has to reach.
+    pub(super) const fn floor(&self) -> f32 {
+        self.floor
+    }
+
+    /// About how many of so many offered rows qualify, judged by those that were asked about.
+    pub(super) fn share_of(&self, offered: u64) -> u64 {
+        offered.saturating_mul(self.admitted).checked_div(self.asked).unwrap_or(0)
+    }
+
+    /// Considers a row whose cosine is within `error` of `cosine`.
+    #[inline(always)]
+    pub(super) fn offer(&mut self, row: Row, cosine: f32, error: f32) {
+        if cosine + error >= self.floor {
+            self.consider(row, cosine, error);
+        }
+    }
+
+    #[inline(never)]
+    fn consider(&mut self, row: Row, cosine: f32, error: f32) {
+        self.asked += 1;
+        if self.k == 0 || !(self.admits)(row) {
+            return;
+        }
+        self.admitted += 1;
+        self.kept.push(Kept { row, most: cosine + error });
+        self.raise(cosine - error);
+        if self.kept.len() >= self.sweep_at {
+            self.kept.retain(|kept| kept.most >= self.floor);
+            self.sweep_at = KEPT_MIN.max(self.kept.len() * 2);
+        }
+    }
+
+    fn raise(&mut self, least: f32) {
+        if self.is_full() {
+            if least <= self.floor {
+                return;
+            }
+            self.least.pop();
+        }
+        self.least.push(Reverse(Ordered(least)));
+        if self.is_full() {
+            self.floor = self.least.peek().map_or(f32::NEG_INFINITY, |Reverse(Ordered(floor))| *floor);
+        }
+    }
+
+    /// The best, measured exactly: nearest first, ties to the newer.
+    #[inline(always)]
+    pub(super) fn best(self, exact: impl Fn(Row) -> Option<f32>) -> Vec<Near> {
+        let live = self.kept.iter().filter(|kept| kept.most >= self.floor);
+        let measured = live.filter_map(|kept| Some(Near { row: kept.row, cosine: exact(kept.row)? }));
+        let mut near: Vec<Near> = measured.collect();
+        near.sort_unstable_by_key(|near| Reverse((Ordered(near.cosine), near.row)));
+        near.truncate(self.k);
+        near
+    }
+}

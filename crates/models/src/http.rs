@@ -64,8 +64,7 @@ impl std::fmt::Debug for ApiKey {
     }
 }
 
-/// A model behind an endpoint.
-#[derive(Debug)]
+/// A model behind an endpoint. Not shown in any form: it holds the key.
 pub struct Http {
     name: String,
     target: String,

@@ -7,6 +7,7 @@
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 use tabellion_engine::ports::Embedder;
 use tabellion_models::MiniLm;
 
@@ -123,23 +124,29 @@ fn a_text_is_read_up_to_256_tokens_and_no_further() {
     assert_eq!(one(model, &words(254, "cat")), one(model, &words(254, "dog")));
 }
 
-/// A short text must not cost as much as a long one: the tokenizer's file asks for padding to 128 tokens.
-#[test]
-fn a_short_text_is_not_padded() {
-    let Some(model) = &*MODEL else { return };
-    let quickest = |text: &str| {
-        (0..5)
-            .map(|_| {
-                #[expect(clippy::disallowed_methods, reason = "the test is about time")]
-                let start = std::time::Instant::now();
-                one(model, text);
-                start.elapsed()
-            })
-            .min()
-            .unwrap()
+fn quickest(model: &MiniLm, text: &str) -> Duration {
+    let time = |_| {
+        #[expect(clippy::disallowed_methods, reason = "the test is about time")]
+        let start = Instant::now();
+        one(model, text);
+        start.elapsed()
     };
-    let (short, long) = (quickest("a short text"), quickest(&"word ".repeat(200)));
+    (0..5).map(time).min().unwrap()
+}
+
+/// The tokenizer's file asks for padding to 128 tokens.
+#[test]
+fn a_short_text_does_not_cost_as_much_as_a_long_one() {
+    let Some(model) = &*MODEL else { return };
+    let (short, long) = (quickest(model, "a short text"), quickest(model, &"word ".repeat(200)));
     assert!(short * 4 < long, "{short:?} against {long:?}");
+}
+
+#[test]
+fn a_huge_text_does_not_cost_more_than_a_long_one() {
+    let Some(model) = &*MODEL else { return };
+    let (long, huge) = (quickest(model, &"word ".repeat(4_000)), quickest(model, &"word ".repeat(2_000_000)));
+    assert!(huge < long * 3, "{huge:?} against {long:?}");
 }
 
 #[test]

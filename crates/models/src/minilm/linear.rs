@@ -196,12 +196,23 @@ mod tests {
         }
     }
 
+    /// The kinds of machine that this one can play.
+    fn machines() -> Vec<Arch> {
+        let mut found = vec![Arch::Scalar, Arch::new()];
+        #[cfg(target_arch = "x86_64")]
+        found.extend(pulp::x86::V3::try_new().map(Arch::V3));
+        found
+    }
+
     #[test]
     fn every_kind_of_machine_gives_the_same_sums() {
         let linear = Linear::new(&numbers(64 * 64, 1), numbers(64, 2)).unwrap();
         let x = numbers(64 * 17, 3);
-        let (wide, plain) = (linear.apply(Arch::new(), &x), linear.apply(Arch::Scalar, &x));
-        assert!(wide.iter().zip(&plain).all(|(a, b)| (a - b).abs() < 1e-5));
+        let sums: Vec<Vec<f32>> = machines().iter().map(|arch| linear.apply(*arch, &x)).collect();
+        for other in &sums[1..] {
+            assert_eq!(other.len(), sums[0].len());
+            assert!(other.iter().zip(&sums[0]).all(|(a, b)| (a - b).abs() < 1e-5));
+        }
     }
 
     #[test]

@@ -1,39 +1,89 @@
 //! Words as search sees them: Unicode words, folded to lower case and stemmed.
 
 use rust_stemmers::{Algorithm, Stemmer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// A longer word is noise (a hash, a base64 blob) and is cut.
 const TERM_BYTES_MAX: usize = 64;
+/// Words whose stem an analyser remembers.
+const KNOWN_MAX: usize = 32_768;
 
-/// The words of a text with how often each occurs, and how many there are.
+/// The words of a text, and where each stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Terms {
-    /// Each word once, in order, with its count.
-    pub counts: Vec<(String, u32)>,
+    /// Each word once, in order, with its places in the text, in order.
+    pub words: Vec<(String, Vec<u32>)>,
     /// All words.
     pub length: u32,
+}
+
+impl Terms {
+    /// How often a word occurs.
+    #[must_use]
+    pub fn count(&self, word: &str) -> u32 {
+        let found = self.words.binary_search_by(|(known, _)| known.as_str().cmp(word));
+        found.ok().and_then(|at| self.words.get(at)).map_or(0, |(_, places)| places.len() as u32)
+    }
 }
 
 /// The words of a text.
 #[must_use]
 pub fn terms(text: &str) -> Terms {
-    let stemmer = Stemmer::create(Algorithm::English);
-    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-    let mut length = 0u32;
-    for word in text.unicode_words() {
-        let lower = word.to_lowercase();
-        let stem = stemmer.stem(cut(&lower));
-        match counts.get_mut(stem.as_ref()) {
-            Some(count) => *count = count.saturating_add(1),
-            None => {
-                counts.insert(stem.into_owned(), 1);
+    Analyser::default().terms(text)
+}
+
+/// The stemmed words of a text, one after the other.
+#[must_use]
+pub fn words(text: &str) -> Vec<String> {
+    let mut analyser = Analyser::default();
+    text.unicode_words().map(|word| analyser.stem(word).to_owned()).collect()
+}
+
+/// Finds words in text after text, and remembers the stems of those it has met: most words come again.
+pub struct Analyser {
+    stemmer: Stemmer,
+    known: HashMap<String, String>,
+}
+
+impl Default for Analyser {
+    fn default() -> Self {
+        Self { stemmer: Stemmer::create(Algorithm::English), known: HashMap::new() }
+    }
+}
+
+impl Analyser {
+    /// The words of a text.
+    #[must_use]
+    pub fn terms(&mut self, text: &str) -> Terms {
+        let mut words: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+        let mut length = 0u32;
+        for word in text.unicode_words() {
+            words.entry(word).or_default().push(length);
+            length = length.saturating_add(1);
+        }
+        let mut stems: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        for (word, places) in words {
+            let stem = self.stem(word);
+            match stems.get_mut(stem) {
+                Some(known) => known.extend(places),
+                None => drop(stems.insert(stem.to_owned(), places)),
             }
         }
-        length = length.saturating_add(1);
+        stems.values_mut().for_each(|places| places.sort_unstable());
+        Terms { words: stems.into_iter().collect(), length }
     }
-    Terms { counts: counts.into_iter().collect(), length }
+
+    fn stem(&mut self, word: &str) -> &str {
+        if self.known.len() >= KNOWN_MAX {
+            self.known.clear();
+        }
+        let stemmer = &self.stemmer;
+        self.known.entry(word.to_owned()).or_insert_with(|| {
+            let lower = word.to_lowercase();
+            stemmer.stem(cut(&lower)).into_owned()
+        })
+    }
 }
 
 fn cut(word: &str) -> &str {
@@ -51,11 +101,28 @@ mod tests {
     #[test]
     fn words_are_folded_and_stemmed() {
         let found = terms("Running runs; the API's Port-8080, Ünï café");
-        let words: Vec<_> = found.counts.iter().map(|(word, n)| (word.as_str(), *n)).collect();
-        assert!(words.contains(&("run", 2)), "{words:?}");
-        assert!(words.contains(&("8080", 1)), "{words:?}");
-        assert!(words.contains(&("café", 1)), "{words:?}");
+        assert_eq!(found.count("run"), 2, "{found:?}");
+        assert_eq!(found.count("8080"), 1, "{found:?}");
+        assert_eq!(found.count("café"), 1, "{found:?}");
+        assert_eq!(found.count("nowhere"), 0);
         assert_eq!(terms("").length, 0);
-        assert_eq!(terms(&"é".repeat(1000)).counts[0].0.len(), TERM_BYTES_MAX);
+        assert_eq!(terms(&"é".repeat(1000)).words[0].0.len(), TERM_BYTES_MAX);
+    }
+
+    #[test]
+    fn places_are_those_of_the_text() {
+        let found = terms("to be or not to be");
+        let be = found.words.iter().find(|(word, _)| word == "be").expect("it is there");
+        assert_eq!(be.1, [1, 5]);
+        assert_eq!(words("Not to be"), ["not", "to", "be"]);
+    }
+
+    /// What an analyser remembers changes nothing.
+    #[test]
+    fn a_used_analyser_answers_as_a_new_one() {
+        let mut used = Analyser::default();
+        for text in ["Running runs", "RUNNING Runs run", "ran", "Running runs"] {
+            assert_eq!(used.terms(text), terms(text));
+        }
     }
 }

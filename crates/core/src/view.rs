@@ -2,22 +2,24 @@
 //!
 //! Invariant (views are folds): `apply` is the only thing that changes a view, it needs only the entry and what is sealed
 //! beside it, and the same entries in the same order give the same view, byte for byte. Any view can be dropped and
-//! folded again.
+//! folded again. `Views` are folded with the commit; the `Index` trails it.
 
 mod identity;
+mod index;
 mod items;
 mod lexical;
 
 pub use identity::{Agent, IdentityView, Key, Resource, User};
+pub use index::{Index, Passage};
 pub use items::{Class, Item, ItemsView, Moment, Row, Version};
 pub use lexical::{Hit, LexicalView, Scope};
 
 use crate::canonical::{Hash, sha256};
+use crate::item::Content;
 use crate::log::{Entry, Lsn, Payload, Principal};
-use crate::text::{Terms, terms};
 use crate::time::Timestamp;
 
-/// What `apply` needs of a sealed part. Computed where the plaintext is at hand, so that folding is short.
+/// What `apply` needs of a sealed part. Made where the plaintext is at hand, so that folding is short.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
     /// Nothing, or nothing that a view uses, or content that has been destroyed.
@@ -28,13 +30,13 @@ pub enum Opened {
     Version(OpenedVersion),
 }
 
-/// A version's namespace, and the words of its key and text.
+/// A version's namespace, and what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenedVersion {
     /// The namespace.
     pub namespace: String,
-    /// The words.
-    pub terms: Terms,
+    /// The content, as canonical JSON.
+    pub content: Vec<u8>,
 }
 
 impl Opened {
@@ -43,27 +45,24 @@ impl Opened {
     pub fn of(payload: &Payload) -> Self {
         match payload {
             Payload::Version { content, namespace, .. } => {
-                match serde_json::from_slice::<crate::item::Content>(content) {
-                    Ok(content) => Self::of_version(&content, namespace),
-                    Err(_) => Self::Nothing,
-                }
+                Self::Version(OpenedVersion { namespace: namespace.clone(), content: content.to_vec() })
             }
             Payload::Principal(principal) => Self::Principal(principal.clone()),
             Payload::Reason(_) => Self::Nothing,
         }
     }
 
-    /// What the views need of a version that says this.
+    /// What it says, if this is a version whose content still exists.
     #[must_use]
-    pub fn of_version(content: &crate::item::Content, namespace: &str) -> Self {
-        Self::Version(OpenedVersion {
-            namespace: namespace.to_owned(),
-            terms: terms(&content.indexed_text()),
-        })
+    pub fn content(&self) -> Option<Content> {
+        match self {
+            Self::Version(version) => serde_json::from_slice(&version.content).ok(),
+            Self::Nothing | Self::Principal(_) => None,
+        }
     }
 }
 
-/// Every view of one tenant, at one position of its log.
+/// What every operation decides by, at one position of the log.
 #[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
 #[cbor(array)]
 pub struct Views {
@@ -77,9 +76,6 @@ pub struct Views {
     /// Items and their versions.
     #[n(3)]
     pub items: ItemsView,
-    /// Words.
-    #[n(4)]
-    pub lexical: LexicalView,
 }
 
 /// Bytes that are not a checkpoint of these views.
@@ -88,7 +84,7 @@ pub struct Views {
 pub struct NotACheckpoint;
 
 /// Changes when the shape of a view changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 1;
+const CHECKPOINT_SHAPE: u32 = 2;
 
 impl Views {
     /// The position up to which entries are folded in.
@@ -110,7 +106,6 @@ impl Views {
         }
         self.identity.apply(entry, opened);
         self.items.apply(entry, opened);
-        self.lexical.apply(entry, opened, &self.items);
         self.lsn = entry.lsn;
         self.time = entry.time;
     }
@@ -118,10 +113,7 @@ impl Views {
     /// The bytes of a checkpoint.
     #[must_use]
     pub fn checkpoint(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        // INVARIANT (a Vec takes every byte), as for entries.
-        let _infallible = minicbor::encode((CHECKPOINT_SHAPE, self), &mut bytes);
-        bytes
+        to_checkpoint(CHECKPOINT_SHAPE, self)
     }
 
     /// The views of a checkpoint.
@@ -129,15 +121,9 @@ impl Views {
     /// # Errors
     /// When the bytes are none, or of another shape.
     pub fn from_checkpoint(bytes: &[u8]) -> Result<Self, NotACheckpoint> {
-        let mut decoder = minicbor::Decoder::new(bytes);
-        let shape = decoder.array().and_then(|_| decoder.u32()).map_err(|_| NotACheckpoint)?;
-        if shape != CHECKPOINT_SHAPE {
-            return Err(NotACheckpoint);
-        }
-        let mut views: Self = decoder.decode().map_err(|_| NotACheckpoint)?;
+        let mut views: Self = from_checkpoint(CHECKPOINT_SHAPE, bytes)?;
         views.identity.index();
         views.items.index();
-        views.lexical.index();
         Ok(views)
     }
 
@@ -146,4 +132,23 @@ impl Views {
     pub fn fingerprint(&self) -> Hash {
         sha256(&self.checkpoint())
     }
+}
+
+fn to_checkpoint(shape: u32, view: &impl minicbor::Encode<()>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // INVARIANT (a Vec takes every byte), as for entries.
+    let _infallible = minicbor::encode((shape, view), &mut bytes);
+    bytes
+}
+
+fn from_checkpoint<View: for<'b> minicbor::Decode<'b, ()>>(
+    shape: u32,
+    bytes: &[u8],
+) -> Result<View, NotACheckpoint> {
+    let mut decoder = minicbor::Decoder::new(bytes);
+    let found = decoder.array().and_then(|_| decoder.u32()).map_err(|_| NotACheckpoint)?;
+    if found != shape {
+        return Err(NotACheckpoint);
+    }
+    decoder.decode().map_err(|_| NotACheckpoint)
 }

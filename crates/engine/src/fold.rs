@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use tabellion_core::id::TenantId;
 use tabellion_core::log::{Entry, LogName, Lsn, Payload};
 use tabellion_core::seal::{Sealed, Secret, close, open};
-use tabellion_core::view::{Opened, Views};
-use tabellion_store::{KeyStore, Record, Store, write_private};
+use tabellion_core::text::Analyser;
+use tabellion_core::view::{Index, ItemsView, Opened, Passage, Views};
+use tabellion_store::{DataDir, KeyStore, Record, Store, write_private};
 
 /// Entries read at once while folding.
 const PAGE: usize = 1_000;
@@ -14,7 +15,7 @@ const PAGE: usize = 1_000;
 /// Reports progress: entries done, entries in all.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// The sealed file that holds views at some position. May be deleted at any time.
+/// The sealed file that holds a view at some position. May be deleted at any time.
 pub(crate) struct Checkpoint {
     path: PathBuf,
     key: Secret,
@@ -22,19 +23,26 @@ pub(crate) struct Checkpoint {
 }
 
 impl Checkpoint {
-    pub(crate) fn new(path: PathBuf, tenant: TenantId, tenant_secret: &Secret) -> Self {
-        Self { path, key: tenant_secret.derive("tabellion/v1/checkpoint"), tenant }
+    /// The checkpoint of the views.
+    pub(crate) fn of_views(dir: &DataDir, tenant: TenantId, keys: &KeyStore) -> Self {
+        let key = keys.tenant_secret().derive("tabellion/v1/checkpoint");
+        Self { path: dir.checkpoint(tenant), key, tenant }
     }
 
-    /// The views in it; none if it is absent, damaged or of another version.
-    pub(crate) fn read(&self) -> Option<Views> {
+    /// The checkpoint of the index.
+    pub(crate) fn of_index(dir: &DataDir, tenant: TenantId, keys: &KeyStore) -> Self {
+        let key = keys.tenant_secret().derive("tabellion/v1/index-checkpoint");
+        Self { path: dir.index_checkpoint(tenant), key, tenant }
+    }
+
+    /// What is in it; nothing if it is absent or damaged.
+    fn read(&self) -> Option<Vec<u8>> {
         let closed = std::fs::read(&self.path).ok()?;
-        let bytes = open(&self.key, self.tenant.as_bytes(), &closed).ok()?;
-        Views::from_checkpoint(&bytes).ok()
+        open(&self.key, self.tenant.as_bytes(), &closed).ok()
     }
 
-    pub(crate) fn write(&self, views: &Views, nonce: &[u8; 12]) -> std::io::Result<()> {
-        write_private(&self.path, &close(&self.key, nonce, self.tenant.as_bytes(), &views.checkpoint()))
+    pub(crate) fn write(&self, bytes: &[u8], nonce: &[u8; 12]) -> std::io::Result<()> {
+        write_private(&self.path, &close(&self.key, nonce, self.tenant.as_bytes(), bytes))
     }
 
     pub(crate) fn remove(&self) -> std::io::Result<()> {
@@ -45,41 +53,87 @@ impl Checkpoint {
     }
 }
 
-/// Views, and how far the checkpoint had them already.
-pub(crate) struct Folded {
-    pub(crate) views: Views,
+/// A view, and how far the checkpoint had it already.
+pub(crate) struct Folded<View> {
+    pub(crate) view: View,
     pub(crate) checkpointed: Lsn,
 }
 
-/// The views of a log: from the checkpoint if it fits, then from every entry after it.
-pub(crate) fn load(
-    store: &dyn Store,
-    keys: &KeyStore,
-    tenant: TenantId,
-    checkpoint: Option<&Checkpoint>,
-    progress: Progress<'_>,
-) -> Result<Folded, OpenError> {
-    let size = store.size(LogName::Memory).map_err(failed)?;
-    let mut views =
-        checkpoint.and_then(Checkpoint::read).filter(|views| views.lsn().get() <= size).unwrap_or_default();
-    let checkpointed = views.lsn();
-    loop {
-        let page = store.records(LogName::Memory, views.lsn().plus(1), PAGE).map_err(failed)?;
-        if page.is_empty() {
-            return Ok(Folded { views, checkpointed });
-        }
-        for record in &page {
-            let (entry, opened) = read(record, keys, tenant)?;
-            if entry.lsn != views.lsn().plus(1) {
-                return Err(OpenError(format!(
-                    "entry {} is missing from the log; run `tabellion verify`",
-                    views.lsn().plus(1)
-                )));
-            }
-            views.apply(&entry, &opened);
-        }
-        progress(views.lsn().get(), size);
+/// A tenant's memory log, and what opens it.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) store: &'a dyn Store,
+    pub(crate) keys: &'a KeyStore,
+    pub(crate) tenant: TenantId,
+}
+
+impl Source<'_> {
+    /// The views of the log: from the checkpoint if it fits, then from every entry after it.
+    pub(crate) fn views(
+        &self,
+        checkpoint: Option<&Checkpoint>,
+        progress: Progress<'_>,
+    ) -> Result<Folded<Views>, OpenError> {
+        let size = self.store.size(LogName::Memory).map_err(failed)?;
+        let stored = checkpoint.and_then(Checkpoint::read);
+        let stored = stored.and_then(|bytes| Views::from_checkpoint(&bytes).ok());
+        let mut view = stored.filter(|views| views.lsn().get() <= size).unwrap_or_default();
+        let checkpointed = view.lsn();
+        self.replay(checkpointed, size, progress, |entry, opened| view.apply(entry, opened))?;
+        Ok(Folded { view, checkpointed })
     }
+
+    /// The index of the log, in the same way; the items must be those of the whole log.
+    pub(crate) fn index(
+        &self,
+        checkpoint: Option<&Checkpoint>,
+        items: &ItemsView,
+        progress: Progress<'_>,
+    ) -> Result<Folded<Index>, OpenError> {
+        let size = self.store.size(LogName::Memory).map_err(failed)?;
+        let stored = checkpoint.and_then(Checkpoint::read);
+        let stored = stored.and_then(|bytes| Index::from_checkpoint(&bytes).ok());
+        let mut view = stored.filter(|index| index.lsn().get() <= size).unwrap_or_default();
+        let checkpointed = view.lsn();
+        let mut analyser = Analyser::default();
+        self.replay(checkpointed, size, progress, |entry, opened| {
+            let passage = opened.content().map(|content| Passage::of(&content, &mut analyser));
+            view.apply(entry, passage.as_ref(), items);
+        })?;
+        Ok(Folded { view, checkpointed })
+    }
+
+    /// Hands on every entry after a position, up to another.
+    pub(crate) fn replay(
+        &self,
+        after: Lsn,
+        to: u64,
+        progress: Progress<'_>,
+        mut each: impl FnMut(&Entry, &Opened),
+    ) -> Result<(), OpenError> {
+        let mut last = after;
+        while last.get() < to {
+            let page = usize::try_from(to - last.get()).unwrap_or(PAGE).min(PAGE);
+            let page = self.store.records(LogName::Memory, last.plus(1), page).map_err(failed)?;
+            for record in &page {
+                let (entry, opened) = read(record, self.keys, self.tenant)?;
+                if entry.lsn != last.plus(1) {
+                    return Err(missing(last.plus(1)));
+                }
+                each(&entry, &opened);
+                last = entry.lsn;
+            }
+            if page.is_empty() {
+                return Err(missing(last.plus(1)));
+            }
+            progress(last.get(), to);
+        }
+        Ok(())
+    }
+}
+
+fn missing(lsn: Lsn) -> OpenError {
+    OpenError(format!("entry {lsn} is missing from the log; run `tabellion verify`"))
 }
 
 fn read(record: &Record, keys: &KeyStore, tenant: TenantId) -> Result<(Entry, Opened), OpenError> {

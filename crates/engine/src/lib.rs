@@ -6,6 +6,7 @@
 mod change;
 mod fold;
 mod identity;
+mod index;
 pub mod offline;
 mod options;
 pub mod ports;

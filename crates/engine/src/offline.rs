@@ -4,10 +4,10 @@ pub use crate::fold::Progress;
 pub use crate::snapshot::{ExportReport, RestoreReport, keys_path};
 
 use crate::OpenError;
-use crate::fold::{self, Checkpoint};
+use crate::fold::{Checkpoint, Source};
 use crate::ports::SystemEntropy;
 use crate::reply::{LogFault, VerifyReport};
-use crate::snapshot::{self, Source};
+use crate::snapshot;
 use crate::verify::{self, Against};
 use std::path::Path;
 use tabellion_core::canonical::{Hash, hex, unhex32};
@@ -114,16 +114,29 @@ pub fn verify(
 
 /// What differs between the views that a start would use and those folded from the first entry.
 fn views_differ(dir: &DataDir, store: &SqliteStore, keys: &KeyStore, tenant: TenantId) -> Option<String> {
-    let checkpoint = Checkpoint::new(dir.checkpoint(tenant), tenant, keys.tenant_secret());
-    let stored = fold::load(store, keys, tenant, Some(&checkpoint), &mut |_, _| {});
-    let folded = fold::load(store, keys, tenant, None, &mut |_, _| {});
+    let source = Source { store, keys, tenant };
+    let (views, index) =
+        (Checkpoint::of_views(dir, tenant, keys), Checkpoint::of_index(dir, tenant, keys));
+    let stored = fingerprints(source, Some((&views, &index)), &mut |_, _| {});
+    let folded = fingerprints(source, None, &mut |_, _| {});
     match (stored, folded) {
-        (Ok(stored), Ok(folded)) if stored.views.fingerprint() == folded.views.fingerprint() => None,
+        (Ok(stored), Ok(folded)) if stored == folded => None,
         (Ok(_), Ok(_)) => {
             Some("the stored views are not what the log folds to; run `tabellion rebuild`".into())
         }
         (Err(error), _) | (_, Err(error)) => Some(error.to_string()),
     }
+}
+
+/// One hash over the views and one over the index.
+fn fingerprints(
+    source: Source<'_>,
+    checkpoints: Option<(&Checkpoint, &Checkpoint)>,
+    progress: Progress<'_>,
+) -> Result<[Hash; 2], OpenError> {
+    let views = source.views(checkpoints.map(|both| both.0), progress)?.view;
+    let index = source.index(checkpoints.map(|both| both.1), &views.items, progress)?.view;
+    Ok([views.fingerprint(), index.fingerprint()])
 }
 
 /// Drops every tenant's checkpoint and folds its views anew. No server may hold the directory.
@@ -143,12 +156,19 @@ pub fn rebuild(
     for tenant in tenants {
         let store = SqliteStore::open(&dir.log(tenant)).map_err(text)?;
         let keys = KeyStore::open_read_only(&dir.key_store(tenant), tenant, &master).map_err(text)?;
-        let checkpoint = Checkpoint::new(dir.checkpoint(tenant), tenant, keys.tenant_secret());
-        checkpoint.remove().map_err(text)?;
-        let folded = fold::load(&store, &keys, tenant, None, progress)?;
+        let source = Source { store: &store, keys: &keys, tenant };
+        let checkpoints =
+            [Checkpoint::of_views(&dir, tenant, &keys), Checkpoint::of_index(&dir, tenant, &keys)];
+        for checkpoint in &checkpoints {
+            checkpoint.remove().map_err(text)?;
+        }
+        let views = source.views(None, progress)?.view;
+        let index = source.index(None, &views.items, progress)?.view;
         let entropy: &dyn crate::ports::Entropy = &SystemEntropy;
-        checkpoint.write(&folded.views, &entropy.bytes()).map_err(text)?;
-        rebuilt.push((tenant, folded.views.lsn().get()));
+        for (checkpoint, bytes) in checkpoints.iter().zip([views.checkpoint(), index.checkpoint()]) {
+            checkpoint.write(&bytes, &entropy.bytes()).map_err(text)?;
+        }
+        rebuilt.push((tenant, views.lsn().get()));
     }
     Ok(rebuilt)
 }
@@ -171,7 +191,7 @@ pub fn export(
     for tenant in tenants {
         let store = SqliteStore::open_read_only(&dir.log(tenant)).map_err(text)?;
         let keys = KeyStore::open_read_only(&dir.key_store(tenant), tenant, &master).map_err(text)?;
-        sources.push(Source { tenant, store, keys });
+        sources.push(snapshot::Source { tenant, store, keys });
     }
     snapshot::export(&sources, in_file.then_some(&master), out, &SystemEntropy, progress)
 }

@@ -2,13 +2,13 @@
 
 use crate::read::{Sketch, fill, layer_word, moment, within};
 use crate::reply::{Found, SearchQuery, SearchReply};
-use crate::tenant::Tenant;
+use crate::tenant::{Tenant, behind};
 use crate::{Call, working};
 use tabellion_core::access::{Caller, visible_to};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::rank::relevance;
 use tabellion_core::text::terms;
-use tabellion_core::view::Scope;
+use tabellion_core::view::{Hit, Moment, Scope};
 
 /// Results of a search that does not say how many.
 pub(crate) const K_DEFAULT: u64 = 10;
@@ -31,19 +31,33 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
     check_query(query)?;
     let k = within(query.k, K_DEFAULT, tenant.limits.k_max, "/k")?;
     let layers = query.layers.iter().map(|word| layer_word(word)).collect::<Result<Vec<_>, _>>()?;
-    if let Some(token) = &query.min_token {
-        let lsn = tenant.position(caller, token, "min_token")?;
-        tenant.reached(lsn).await?;
+    let wait = std::time::Duration::from_millis(tenant.limits.min_token_wait_ms);
+    let asked = match &query.min_token {
+        Some(token) => {
+            let lsn = tenant.position(caller, token, "min_token")?;
+            tenant.reached(lsn).await?;
+            Some(lsn)
+        }
+        None => None,
+    };
+    let latest = tenant.shared.views.read().lsn();
+    if !tenant.shared.index.reached(latest, wait).await && asked.is_some() {
+        return Err(behind());
     }
     let words = terms(&query.query);
     let predicate = visible_to(caller);
     let (sketches, at) = {
         let views = tenant.shared.views.read();
+        let index = tenant.shared.index.read();
         let at = moment(tenant, caller, &views, query.as_of.as_deref())?;
+        // What the index has not yet taken in is not there at all: one moment for everything.
+        let at = Moment { lsn: at.lsn.min(index.lsn()), ..at };
         let scope =
             Scope { predicate: &predicate, at, layers: &layers, namespace: query.namespace.as_deref() };
-        let hits =
-            views.lexical.search(&views.items, &words, &scope, usize::try_from(k).unwrap_or(usize::MAX));
+        let weighed: Vec<(&str, f64)> = words.words.iter().map(|(word, _)| (word.as_str(), 1.0)).collect();
+        let scores = index.lexical.scores(&views.items, &weighed, &scope);
+        let hits = scores.into_iter().map(|(row, score)| Hit { row, score }).collect();
+        let hits = best(hits, usize::try_from(k).unwrap_or(usize::MAX));
         let sketch = |hit: &tabellion_core::view::Hit| {
             let version = views.items.version(hit.row)?;
             Some((Sketch::of(&views, views.items.item_of(version)?, version, at, &predicate)?, hit.score))
@@ -59,6 +73,17 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
     results.sort_by(|a, b| b.score.total_cmp(&a.score));
     results.truncate(usize::try_from(k).unwrap_or(usize::MAX));
     Ok(SearchReply { results, mode: "lexical", token: tenant.token(caller, at.lsn) })
+}
+
+/// The best `k`, ties to the newer.
+fn best(mut hits: Vec<Hit>, k: usize) -> Vec<Hit> {
+    let order = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then(b.row.cmp(&a.row));
+    if hits.len() > k && k > 0 {
+        hits.select_nth_unstable_by(k - 1, order);
+    }
+    hits.truncate(k);
+    hits.sort_unstable_by(order);
+    hits
 }
 
 fn check_query(query: &SearchQuery) -> Result<(), Refusal> {

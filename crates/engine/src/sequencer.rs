@@ -408,7 +408,7 @@ impl Writer {
             (self.memory.frontier, self.audit.frontier) = before;
             self.fail_if_uncertain(error);
         } else {
-            self.shared.publish(&folded);
+            self.shared.publish(folded);
             metrics::histogram!("tabellion_commit_entries").record(entries as f64);
         }
         self.answer(answers, written);

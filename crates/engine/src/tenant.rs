@@ -1,10 +1,11 @@
 //! One tenant at run time: its logs, keys, views and writer.
 
-use crate::fold::{self, Checkpoint};
+use crate::fold::{self, Checkpoint, Source};
+use crate::index::Trailing;
 use crate::ports::Entropy;
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
 use crate::working::Working;
-use crate::{AuditReads, Call, EngineLimits, OpenError};
+use crate::{AuditReads, Call, EngineLimits, OpenError, index};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) keys: Arc<KeyStore>,
     pub(crate) views: SharedViews,
+    pub(crate) index: Trailing,
     pub(crate) clock: SharedClock,
     published: watch::Sender<Lsn>,
     dir: Option<DataDir>,
@@ -50,17 +52,18 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Folds committed entries into the views and tells who waits for them.
-    pub(crate) fn publish(self: &Arc<Self>, folded: &[(Entry, Opened)]) {
+    pub(crate) fn publish(self: &Arc<Self>, folded: Vec<(Entry, Opened)>) {
         if folded.is_empty() {
             return;
         }
         let lsn = {
             let mut views = self.views.write();
-            for (entry, opened) in folded {
+            for (entry, opened) in &folded {
                 views.apply(entry, opened);
             }
             views.lsn()
         };
+        self.index.offer(folded);
         self.published.send_replace(lsn);
         self.checkpoint_if_due(Writer::Busy);
     }
@@ -88,14 +91,8 @@ impl Shared {
         }
         let shared = Arc::clone(self);
         let run = move || {
-            match fold::load(
-                &*shared.store,
-                &shared.keys,
-                shared.tenant,
-                shared.checkpoint().as_ref(),
-                &mut |_, _| {},
-            ) {
-                Ok(folded) => shared.write_checkpoint(&folded.views),
+            match shared.source().views(shared.checkpoint().as_ref(), &mut |_, _| {}) {
+                Ok(folded) => shared.write_checkpoint(&folded.view),
                 Err(error) => tracing::warn!(%error, "could not fold a checkpoint"),
             }
             shared.checkpointing.store(false, Ordering::Release);
@@ -124,15 +121,25 @@ impl Shared {
 
     fn write_checkpoint(&self, views: &Views) {
         let Some(checkpoint) = self.checkpoint() else { return };
-        match checkpoint.write(views, &self.entropy.bytes()) {
+        match checkpoint.write(&views.checkpoint(), &self.entropy.bytes()) {
             Ok(()) => self.checkpointed.store(views.lsn().get(), Ordering::Relaxed),
             Err(error) => tracing::warn!(%error, "could not write the checkpoint"),
         }
     }
 
     fn checkpoint(&self) -> Option<Checkpoint> {
-        let dir = self.dir.as_ref()?;
-        Some(Checkpoint::new(dir.checkpoint(self.tenant), self.tenant, self.keys.tenant_secret()))
+        Some(Checkpoint::of_views(self.dir.as_ref()?, self.tenant, &self.keys))
+    }
+
+    /// Keeps the index as it is, so that the next start need not fold it again.
+    pub(crate) fn write_index_checkpoint(&self) -> Result<(), std::io::Error> {
+        let Some(dir) = &self.dir else { return Ok(()) };
+        let bytes = self.index.read().checkpoint();
+        Checkpoint::of_index(dir, self.tenant, &self.keys).write(&bytes, &self.entropy.bytes())
+    }
+
+    pub(crate) fn source(&self) -> Source<'_> {
+        Source { store: &*self.store, keys: &self.keys, tenant: self.tenant }
     }
 }
 
@@ -190,17 +197,21 @@ impl Tenant {
         let entropy = Arc::clone(&options.entropy);
         let keys = KeyStore::open(key_path.as_deref(), tenant, options.master, &|bytes| entropy.fill(bytes));
         let keys = Arc::new(keys.map_err(|error| failed(&error))?);
-        let checkpoint =
-            options.dir.map(|dir| Checkpoint::new(dir.checkpoint(tenant), tenant, keys.tenant_secret()));
-        let folded = fold::load(&*store, &keys, tenant, checkpoint.as_ref(), &mut |_, _| {})
+        let source = Source { store: &*store, keys: &keys, tenant };
+        let checkpoint = options.dir.map(|dir| Checkpoint::of_views(dir, tenant, &keys));
+        let folded = source.views(checkpoint.as_ref(), &mut |_, _| {}).map_err(|error| failed(&error))?;
+        let checkpoint = options.dir.map(|dir| Checkpoint::of_index(dir, tenant, &keys));
+        let index = source
+            .index(checkpoint.as_ref(), &folded.view.items, &mut |_, _| {})
             .map_err(|error| failed(&error))?;
         let signing = keys.signing_key();
         let public_key = signing.verifying_key();
         let shared = Arc::new(Shared {
             tenant,
             store,
-            published: watch::Sender::new(folded.views.lsn()),
-            views: SharedViews::new(folded.views),
+            published: watch::Sender::new(folded.view.lsn()),
+            views: SharedViews::new(folded.view),
+            index: Trailing::new(index.view, index.checkpointed),
             clock: Arc::clone(&options.clock),
             dir: options.dir.cloned(),
             entropy: Arc::clone(&options.entropy),
@@ -216,6 +227,7 @@ impl Tenant {
             options.limits.batch_max,
         )
         .map_err(|error| failed(&error))?;
+        index::start(&shared).map_err(|error| failed(&error))?;
         Ok(Self {
             shared,
             sequencer,
@@ -302,10 +314,7 @@ impl Tenant {
         let wait = std::time::Duration::from_millis(self.limits.min_token_wait_ms);
         match tokio::time::timeout(wait, published.wait_for(|at| *at >= lsn)).await {
             Ok(Ok(_)) => Ok(()),
-            _ => Err(Refusal::new(
-                Code::MinTokenTimeout,
-                "this server has not reached that position yet; try again",
-            )),
+            _ => Err(behind()),
         }
     }
 
@@ -389,11 +398,17 @@ impl Tenant {
     /// Commits what waits, then writes checkpoint and witness.
     pub(crate) fn close(&self) {
         self.sequencer.close();
+        index::close(&self.shared);
         let views = self.shared.views.read();
         if views.lsn().get() > self.shared.checkpointed.load(Ordering::Relaxed) {
             self.shared.write_checkpoint(&views);
         }
     }
+}
+
+/// The refusal of a read that asks for a later position than can be had now.
+pub(crate) fn behind() -> Refusal {
+    Refusal::new(Code::MinTokenTimeout, "this server has not reached that position yet; try again")
 }
 
 fn token_invalid(field: &str) -> Refusal {

@@ -227,14 +227,11 @@ pub(crate) fn search(
         texts: items.len() as u64,
         words: items.iter().map(|(_, terms)| u64::from(terms.length)).sum(),
     };
-    let count_of = |terms: &Terms, word: &str| {
-        terms.counts.iter().find(|(known, _)| known == word).map_or(0, |(_, count)| *count)
-    };
     let weights: Vec<(&str, f64)> = words
-        .counts
+        .words
         .iter()
         .map(|(word, _)| {
-            let with_word = items.iter().filter(|(_, terms)| count_of(terms, word) > 0).count();
+            let with_word = items.iter().filter(|(_, terms)| terms.count(word) > 0).count();
             (word.as_str(), corpus.word_weight(with_word as u64))
         })
         .collect();
@@ -244,7 +241,7 @@ pub(crate) fn search(
         .filter_map(|(mut item, terms)| {
             let score: f64 = weights
                 .iter()
-                .map(|(word, weight)| corpus.bm25(*weight, count_of(&terms, word), terms.length))
+                .map(|(word, weight)| corpus.bm25(*weight, terms.count(word), terms.length))
                 .sum();
             item.token = tenant.token(caller, lsn);
             (score > 0.0).then(|| Found { item, score: relevance(score), relevance: relevance(score) })

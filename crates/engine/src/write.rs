@@ -1,7 +1,7 @@
 //! Write: one path for every item, from draft to durable version.
 
 use crate::reply::{TrustBand, WriteStatus, Written};
-use crate::sequencer::{Committed, Draft, Objection, Proposal, Touch};
+use crate::sequencer::{Committed, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::{Call, working};
 use tabellion_core::access::{Predicate, visible_to};
@@ -13,7 +13,7 @@ use tabellion_core::item::Layer;
 use tabellion_core::log::{Event, Payload, WrittenVersion};
 use tabellion_core::provenance::{ApprovalState, EvidenceQuality, PROVENANCE_KEY, Provenance};
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Moment, Opened, Version, Views};
+use tabellion_core::view::{Moment, Version, Views};
 
 /// How often a write is prepared again when the head it replaces has moved under it.
 const ATTEMPTS_MAX: usize = 16;
@@ -116,7 +116,6 @@ fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -> Result<Wr
 struct Prepared {
     written: WrittenVersion,
     payload: Payload,
-    opened: Opened,
     deadline: Option<Timestamp>,
     replaced: Option<VersionId>,
     trace: Option<Hash>,
@@ -169,7 +168,6 @@ fn prepare(tenant: &Tenant, call: &Call, request: WriteRequest) -> Result<Prepar
     Ok(Prepared {
         written,
         payload: admitted.payload(provenance),
-        opened: Opened::of_version(&request.content, &request.namespace),
         deadline: request.deadline,
         replaced: facts.replaced.map(|version| version.id),
         trace: trace(tenant, request.trace_id.as_deref()),
@@ -339,16 +337,14 @@ pub(crate) fn sign(tenant: &Tenant, record: Provenance) -> Result<(Vec<u8>, Hash
 
 impl Prepared {
     fn proposal(self, tenant: &Tenant, call: &Call) -> Result<Proposal, Refusal> {
-        let Self { written, payload, opened, deadline, replaced, trace } = self;
+        let Self { written, payload, deadline, replaced, trace } = self;
         let (token, request, item) = (written.token, written.request, written.item);
         let mut touches = vec![Touch::Token(token), Touch::Item(item)];
         touches.extend(request.map(Touch::Request));
         let mut trail =
             tenant.row(call, ACTION, "committed", vec![item.to_string(), written.version.to_string()]);
         trail.record.trace = trace;
-        let sealed = Some(tenant.seal(&payload)?);
-        let draft =
-            Draft { actor: call.caller.actor(), event: Event::VersionWritten(written), sealed, opened };
+        let draft = tenant.draft(call.caller.actor(), Event::VersionWritten(written), Some(&payload))?;
         let check = move |views: &Views, now: Timestamp| {
             known(views, &token, request.as_ref(), now)?;
             in_time(deadline, now)?;

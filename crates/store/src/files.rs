@@ -80,6 +80,12 @@ impl DataDir {
         self.tenant(tenant).join("views.ckpt")
     }
 
+    /// A tenant's checkpoint of the index.
+    #[must_use]
+    pub fn index_checkpoint(&self, tenant: TenantId) -> PathBuf {
+        self.tenant(tenant).join("index.ckpt")
+    }
+
     /// Makes the folders that are missing, readable by their owner alone.
     ///
     /// # Errors

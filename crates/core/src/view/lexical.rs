@@ -1,27 +1,19 @@
-//! Words and where they occur: BM25 under the caller's predicate.
+//! Words and where they occur: BM25 under the caller's predicate, and phrases.
 //!
 //! Invariant (statistics from what is seen): how much a word counts is taken from texts that the caller may see, so a rank
 //! tells nothing of the others.
 
-use super::Opened;
+mod postings;
+
 use super::items::{ItemsView, Moment, Row, Version};
 use crate::access::Predicate;
-use crate::id::UserId;
+use crate::id::{UserId, VersionId};
 use crate::item::{Layer, Status};
-use crate::log::{Entry, Event};
+use crate::log::{Entry, Event, Lsn};
 use crate::rank::Corpus;
 use crate::text::Terms;
+use postings::{Posting, Postings};
 use std::collections::{BTreeMap, HashMap};
-
-/// One text that holds a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
-#[cbor(array)]
-struct Posting {
-    #[n(0)]
-    row: Row,
-    #[n(1)]
-    count: u32,
-}
 
 /// Where to look.
 #[derive(Debug, Clone, Copy)]
@@ -37,11 +29,19 @@ pub struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    fn admits(&self, items: &ItemsView, version: &Version) -> bool {
+    /// Whether a version may be found.
+    #[must_use]
+    pub fn admits(&self, items: &ItemsView, version: &Version) -> bool {
         self.predicate.admits(version.owner, version.tier)
             && version.is_active_at(self.at)
             && (self.layers.is_empty() || self.layers.contains(&version.layer))
             && self.namespace.is_none_or(|name| items.namespace_of(version) == name)
+    }
+
+    /// Whether the version at a row may be found.
+    #[must_use]
+    pub fn admits_row(&self, items: &ItemsView, row: Row) -> bool {
+        items.version(row).is_some_and(|version| self.admits(items, version))
     }
 }
 
@@ -59,7 +59,7 @@ pub struct Hit {
 #[cbor(array)]
 pub struct LexicalView {
     #[cbor(n(0), with = "in_order")]
-    postings: HashMap<String, Vec<Posting>>,
+    postings: HashMap<String, Postings>,
     /// Words in each version.
     #[n(1)]
     lengths: Vec<u32>,
@@ -69,58 +69,78 @@ pub struct LexicalView {
 }
 
 impl LexicalView {
-    /// The best `k` texts for these words, under the scope.
+    /// The score of every text in the scope that holds one of these words.
     #[must_use]
-    pub fn search(&self, items: &ItemsView, query: &Terms, scope: &Scope<'_>, k: usize) -> Vec<Hit> {
-        let (texts, words) = self.corpora.get(&scope.predicate.owner()).copied().unwrap_or_default();
+    pub fn scores(&self, items: &ItemsView, words: &[(&str, f64)], scope: &Scope<'_>) -> HashMap<Row, f64> {
+        let (texts, length) = self.corpora.get(&scope.predicate.owner()).copied().unwrap_or_default();
         let mut scores: HashMap<Row, f64> = HashMap::new();
-        for (word, _) in &query.counts {
-            let postings = self.postings.get(word).map_or(&[] as &[Posting], Vec::as_slice);
-            let admits = |posting: &&Posting| {
-                items.version(posting.row).is_some_and(|version| scope.admits(items, version))
-            };
-            let seen: Vec<&Posting> = postings.iter().filter(admits).collect();
-            let corpus = Corpus { texts: texts.max(seen.len() as u64), words };
-            let weight = corpus.word_weight(seen.len() as u64);
+        for (word, share) in words {
+            let Some(postings) = self.postings.get(*word) else { continue };
+            let seen: Vec<Posting<'_>> =
+                postings.iter().filter(|posting| scope.admits_row(items, posting.row)).collect();
+            let corpus = Corpus { texts: texts.max(seen.len() as u64), words: length };
+            let weight = share * corpus.word_weight(seen.len() as u64);
             for posting in seen {
                 let length = self.lengths.get(posting.row as usize).copied().unwrap_or(0);
                 *scores.entry(posting.row).or_default() += corpus.bm25(weight, posting.count, length);
             }
         }
-        best(scores.into_iter().map(|(row, score)| Hit { row, score }).collect(), k)
+        scores
     }
 
-    pub(super) fn apply(&mut self, entry: &Entry, opened: &Opened, items: &ItemsView) {
-        match (&entry.event, opened) {
-            (Event::VersionWritten(written), opened) => {
-                let row = self.lengths.len() as Row;
-                let terms = match opened {
-                    Opened::Version(opened) => &opened.terms,
-                    Opened::Nothing | Opened::Principal(_) => &Terms::default(),
-                };
-                self.lengths.push(terms.length);
-                for (word, count) in &terms.counts {
-                    match self.postings.get_mut(word) {
-                        Some(postings) => postings.push(Posting { row, count: *count }),
-                        None => {
-                            drop(self.postings.insert(word.clone(), vec![Posting { row, count: *count }]))
-                        }
-                    }
-                }
+    /// The rows of texts that hold these words one after the other.
+    #[must_use]
+    pub fn with_phrase(&self, phrase: &[String]) -> Vec<Row> {
+        let mut ends: Option<BTreeMap<Row, Vec<u32>>> = None;
+        for word in phrase {
+            let Some(postings) = self.postings.get(word) else { return Vec::new() };
+            ends = Some(match &ends {
+                None => postings.iter().map(|posting| (posting.row, posting.places())).collect(),
+                Some(before) => postings.iter().filter_map(|posting| follow(before, &posting)).collect(),
+            });
+        }
+        ends.unwrap_or_default().into_keys().collect()
+    }
+
+    pub(super) fn apply(&mut self, entry: &Entry, terms: Option<&Terms>, items: &ItemsView) {
+        match &entry.event {
+            Event::VersionWritten(written) => {
+                let none = Terms::default();
+                let terms = terms.unwrap_or(&none);
+                self.write(terms);
                 self.count(written.owner, terms.length, true);
                 for parent in &written.parents {
                     self.uncount(items, *parent, entry.lsn);
                 }
             }
-            (Event::VersionRetracted { version, .. } | Event::VersionExpired { version, .. }, _) => {
+            Event::VersionRetracted { version, .. } | Event::VersionExpired { version, .. } => {
                 self.uncount(items, *version, entry.lsn);
             }
-            _ => {}
+            Event::ItemPinned { .. }
+            | Event::ItemUnpinned { .. }
+            | Event::TenantCreated { .. }
+            | Event::UserCreated { .. }
+            | Event::AgentCreated { .. }
+            | Event::ResourceCreated { .. }
+            | Event::KeyIssued(_)
+            | Event::KeyRevoked { .. }
+            | Event::Audited(_) => {}
+        }
+    }
+
+    fn write(&mut self, terms: &Terms) {
+        let row = self.lengths.len() as Row;
+        self.lengths.push(terms.length);
+        for (word, places) in &terms.words {
+            match self.postings.get_mut(word) {
+                Some(postings) => postings.push(row, places),
+                None => self.postings.entry(word.clone()).or_default().push(row, places),
+            }
         }
     }
 
     /// Takes a version out of its owner's corpus, if this very entry ended it.
-    fn uncount(&mut self, items: &ItemsView, version: crate::id::VersionId, lsn: crate::log::Lsn) {
+    fn uncount(&mut self, items: &ItemsView, version: VersionId, lsn: Lsn) {
         let Some(row) = items.row_of(version) else { return };
         let Some(version) = items.version(row) else { return };
         if matches!(version.ended(), Some((at, Status::Superseded | Status::Retracted | Status::Expired)) if at == lsn)
@@ -141,42 +161,39 @@ impl LexicalView {
         }
     }
 
-    pub(super) fn index(&mut self) {
-        self.postings.values_mut().for_each(Vec::shrink_to_fit);
+    pub(super) fn shrink(&mut self) {
+        self.postings.values_mut().for_each(Postings::shrink);
     }
+}
+
+/// The places of a word that directly follow places of the phrase so far.
+fn follow(before: &BTreeMap<Row, Vec<u32>>, posting: &Posting<'_>) -> Option<(Row, Vec<u32>)> {
+    let before = before.get(&posting.row)?;
+    let follows = |place: &u32| place.checked_sub(1).is_some_and(|last| before.binary_search(&last).is_ok());
+    let places: Vec<u32> = posting.places().into_iter().filter(follows).collect();
+    (!places.is_empty()).then_some((posting.row, places))
 }
 
 /// Words in order, so that two equal views have equal bytes.
 mod in_order {
-    use super::{HashMap, Posting};
+    use super::{HashMap, Postings};
     use minicbor::decode::Error as DecodeError;
     use minicbor::encode::{Error as EncodeError, Write};
     use minicbor::{Decode, Decoder, Encode, Encoder};
 
-    type Postings = HashMap<String, Vec<Posting>>;
+    type Words = HashMap<String, Postings>;
 
     pub(super) fn encode<C, W: Write>(
-        postings: &Postings,
+        postings: &Words,
         encoder: &mut Encoder<W>,
         context: &mut C,
     ) -> Result<(), EncodeError<W::Error>> {
-        let mut words: Vec<(&String, &Vec<Posting>)> = postings.iter().collect();
+        let mut words: Vec<(&String, &Postings)> = postings.iter().collect();
         words.sort_unstable_by_key(|(word, _)| *word);
         words.encode(encoder, context)
     }
 
-    pub(super) fn decode<'b, C>(decoder: &mut Decoder<'b>, context: &mut C) -> Result<Postings, DecodeError> {
-        Ok(Vec::<(String, Vec<Posting>)>::decode(decoder, context)?.into_iter().collect())
+    pub(super) fn decode<'b, C>(decoder: &mut Decoder<'b>, context: &mut C) -> Result<Words, DecodeError> {
+        Ok(Vec::<(String, Postings)>::decode(decoder, context)?.into_iter().collect())
     }
-}
-
-/// The best `k`, ties to the newer.
-fn best(mut hits: Vec<Hit>, k: usize) -> Vec<Hit> {
-    let order = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then(b.row.cmp(&a.row));
-    if hits.len() > k && k > 0 {
-        hits.select_nth_unstable_by(k - 1, order);
-    }
-    hits.truncate(k);
-    hits.sort_unstable_by(order);
-    hits
 }

@@ -1,0 +1,74 @@
+//! What search finds texts by. It trails the log: writes do not wait for words to be taken apart.
+
+use super::{ItemsView, LexicalView, NotACheckpoint, from_checkpoint, to_checkpoint};
+use crate::canonical::{Hash, sha256};
+use crate::item::Content;
+use crate::log::{Entry, Lsn};
+use crate::text::{Analyser, Terms};
+
+/// Changes when the shape of the index or the making of words changes: an old checkpoint is dropped and folded anew.
+const CHECKPOINT_SHAPE: u32 = 1;
+
+/// A version as the index takes it in. Made outside of any lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    terms: Terms,
+}
+
+impl Passage {
+    /// What the index keeps of this content.
+    #[must_use]
+    pub fn of(content: &Content, analyser: &mut Analyser) -> Self {
+        Self { terms: analyser.terms(&content.indexed_text()) }
+    }
+}
+
+/// Every text of one tenant, as search needs it, at one position of its log.
+#[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Index {
+    #[n(0)]
+    lsn: Lsn,
+    /// Words.
+    #[n(1)]
+    pub lexical: LexicalView,
+}
+
+impl Index {
+    /// The position up to which entries are folded in.
+    #[must_use]
+    pub const fn lsn(&self) -> Lsn {
+        self.lsn
+    }
+
+    /// Folds in one entry; an entry that is already in changes nothing. The items may be ahead, never behind.
+    pub fn apply(&mut self, entry: &Entry, passage: Option<&Passage>, items: &ItemsView) {
+        if entry.lsn <= self.lsn {
+            return;
+        }
+        self.lexical.apply(entry, passage.map(|passage| &passage.terms), items);
+        self.lsn = entry.lsn;
+    }
+
+    /// The bytes of a checkpoint.
+    #[must_use]
+    pub fn checkpoint(&self) -> Vec<u8> {
+        to_checkpoint(CHECKPOINT_SHAPE, self)
+    }
+
+    /// The index of a checkpoint.
+    ///
+    /// # Errors
+    /// When the bytes are none, or of another shape.
+    pub fn from_checkpoint(bytes: &[u8]) -> Result<Self, NotACheckpoint> {
+        let mut index: Self = from_checkpoint(CHECKPOINT_SHAPE, bytes)?;
+        index.lexical.shrink();
+        Ok(index)
+    }
+
+    /// One hash over everything: two indexes are the same if this is.
+    #[must_use]
+    pub fn fingerprint(&self) -> Hash {
+        sha256(&self.checkpoint())
+    }
+}

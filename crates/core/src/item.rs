@@ -58,6 +58,15 @@ impl Content {
         crate::canonical::canonical(self)
     }
 
+    /// What is turned into a vector: key and text together, after who said it.
+    #[must_use]
+    pub fn embedded_text(&self) -> String {
+        match self.fields.get("speaker") {
+            Some(Value::String(speaker)) => format!("{speaker}: {}", self.indexed_text()),
+            _ => self.indexed_text(),
+        }
+    }
+
     /// What search indexes: key and text together.
     #[must_use]
     pub fn indexed_text(&self) -> String {

@@ -8,14 +8,15 @@ mod identity;
 mod index;
 mod items;
 mod lexical;
+mod sessions;
 
 pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
 pub use items::{Class, Item, ItemsView, Moment, Row, Version};
-pub use lexical::{Hit, LexicalView, Scope};
+pub use lexical::{LexicalView, Scope};
+pub use sessions::{Asks, Said, SessionsView, day_of};
 
 use crate::canonical::{Hash, sha256};
-use crate::item::Content;
 use crate::log::{Entry, Lsn, Payload, Principal};
 use crate::time::Timestamp;
 
@@ -49,15 +50,6 @@ impl Opened {
             }
             Payload::Principal(principal) => Self::Principal(principal.clone()),
             Payload::Reason(_) => Self::Nothing,
-        }
-    }
-
-    /// What it says, if this is a version whose content still exists.
-    #[must_use]
-    pub fn content(&self) -> Option<Content> {
-        match self {
-            Self::Version(version) => serde_json::from_slice(&version.content).ok(),
-            Self::Nothing | Self::Principal(_) => None,
         }
     }
 }

@@ -97,7 +97,7 @@ impl Source<'_> {
         let checkpointed = view.lsn();
         let mut analyser = Analyser::default();
         self.replay(checkpointed, size, progress, |entry, opened| {
-            let passage = opened.content().map(|content| Passage::of(&content, &mut analyser));
+            let passage = Passage::of(opened, &mut analyser);
             view.apply(entry, passage.as_ref(), items);
         })?;
         Ok(Folded { view, checkpointed })

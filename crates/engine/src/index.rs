@@ -100,10 +100,15 @@ pub(crate) fn start(shared: &Arc<Shared>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Takes in what was handed over, keeps a checkpoint and ends the thread.
-pub(crate) fn close(shared: &Shared) {
+/// Tells the thread to end.
+pub(crate) fn stop(shared: &Shared) {
     shared.index.fresh.lock().closed = true;
     shared.index.wake.notify_one();
+}
+
+/// Takes in what was handed over, keeps a checkpoint and ends the thread.
+pub(crate) fn close(shared: &Shared) {
+    stop(shared);
     let thread = shared.index.thread.lock().take();
     if let Some(thread) = thread {
         let _panicked = thread.join();
@@ -138,7 +143,7 @@ fn take_in(
     if first.lsn > at.plus(1) {
         let mut missed: Vec<(Entry, Option<Passage>)> = Vec::new();
         shared.source().replay(at, first.lsn.get() - 1, &mut |_, _| {}, |entry, opened| {
-            missed.push((entry.clone(), passage(opened, analyser)));
+            missed.push((entry.clone(), Passage::of(opened, analyser)));
             if missed.len() >= STEP {
                 apply(shared, &std::mem::take(&mut missed));
             }
@@ -147,14 +152,10 @@ fn take_in(
     }
     for step in fresh.chunks(STEP) {
         let step: Vec<(Entry, Option<Passage>)> =
-            step.iter().map(|(entry, opened)| (entry.clone(), passage(opened, analyser))).collect();
+            step.iter().map(|(entry, opened)| (entry.clone(), Passage::of(opened, analyser))).collect();
         apply(shared, &step);
     }
     Ok(())
-}
-
-fn passage(opened: &Opened, analyser: &mut Analyser) -> Option<Passage> {
-    opened.content().map(|content| Passage::of(&content, analyser))
 }
 
 fn apply(shared: &Shared, step: &[(Entry, Option<Passage>)]) {

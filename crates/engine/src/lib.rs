@@ -1,9 +1,10 @@
 //! The service layer: one file per operation. Each gathers facts, asks `core`, and commits to `store`.
 //!
-//! Invariant: knows no protocol. Owns the clock and entropy ports. No operation exists without a `Call`, and a `Call` holds
+//! Invariant: knows no protocol. Owns the clock, entropy and embedder ports. No operation exists without a `Call`, and a `Call` holds
 //! a `Caller` that only a credential can make.
 
 mod change;
+mod embedding;
 mod fold;
 mod identity;
 mod index;
@@ -18,6 +19,7 @@ mod sequencer;
 mod snapshot;
 mod tenant;
 mod trail;
+mod vectors;
 mod verify;
 mod working;
 mod write;
@@ -25,6 +27,7 @@ mod write;
 pub use options::{AuditReads, EngineLimits, Options};
 
 use change::Change;
+use embedding::Embedding;
 use parking_lot::RwLock;
 use reply::{
     AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, HeadReply, InclusionReply, ItemReply,
@@ -79,6 +82,7 @@ pub struct Engine {
 struct Inner {
     tenants: RwLock<BTreeMap<TenantId, Arc<Tenant>>>,
     options: Options,
+    embedding: Option<Arc<Embedding>>,
     dir: Option<DataDir>,
     master: Secret,
     pepper: Secret,
@@ -109,7 +113,10 @@ impl Engine {
                 (first_master_key(dir, &options)?, Some(lock))
             }
         };
+        let embedding = options.embedder.clone().map(Embedding::start).transpose();
+        let embedding = embedding.map_err(|error| OpenError(format!("no thread for the model: {error}")))?;
         let inner = Inner {
+            embedding: embedding.map(Arc::new),
             tenants: RwLock::new(BTreeMap::new()),
             pepper: master.derive("tabellion/v1/api-key"),
             master,
@@ -158,7 +165,7 @@ impl Engine {
                 "its log is empty, but the witness has seen entries in it: restore the log from a snapshot";
             return Err(OpenError(format!("tenant {id}: {what}")));
         }
-        tenant.sequencer.close();
+        tenant.close();
         dir.remove_tenant(id).map_err(|error| OpenError(format!("tenant {id}: {error}")))
     }
 
@@ -169,6 +176,7 @@ impl Engine {
             master: &self.inner.master,
             clock: Arc::clone(&options.clock),
             entropy: Arc::clone(&options.entropy),
+            embedding: self.inner.embedding.clone(),
             limits: options.limits,
             audit_reads: options.audit_reads,
         };

@@ -30,6 +30,8 @@ pub struct EngineLimits {
     pub working_max: usize,
     /// How long `min_token` waits, in milliseconds.
     pub min_token_wait_ms: u64,
+    /// How long a search waits for the vector of its query, in milliseconds.
+    pub embedding_wait_ms: u64,
 }
 
 impl Default for EngineLimits {
@@ -41,6 +43,7 @@ impl Default for EngineLimits {
             page_max: 500,
             working_max: 10_000,
             min_token_wait_ms: 2_000,
+            embedding_wait_ms: 5_000,
         }
     }
 }
@@ -57,6 +60,8 @@ pub struct Options {
     pub clock: Arc<dyn ports::Clock>,
     /// Chance.
     pub entropy: Arc<dyn ports::Entropy>,
+    /// What turns texts into vectors; none, and search goes by words alone.
+    pub embedder: Option<Arc<dyn ports::Embedder>>,
     /// Bounds.
     pub limits: EngineLimits,
     /// When rows of reads are durable.

@@ -5,7 +5,9 @@ use crate::index::Trailing;
 use crate::ports::Entropy;
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
 use crate::working::Working;
-use crate::{AuditReads, Call, EngineLimits, OpenError, index};
+use crate::embedding::Embedding;
+use crate::vectors::Vectors;
+use crate::{AuditReads, Call, EngineLimits, OpenError, index, vectors};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -41,6 +43,7 @@ pub(crate) struct Shared {
     pub(crate) keys: Arc<KeyStore>,
     pub(crate) views: SharedViews,
     pub(crate) index: Trailing,
+    pub(crate) vectors: Option<Vectors>,
     pub(crate) clock: SharedClock,
     published: watch::Sender<Lsn>,
     dir: Option<DataDir>,
@@ -65,6 +68,9 @@ impl Shared {
         };
         self.index.offer(folded);
         self.published.send_replace(lsn);
+        if let Some(vectors) = &self.vectors {
+            vectors.notify();
+        }
         self.checkpoint_if_due(Writer::Busy);
     }
 
@@ -138,6 +144,11 @@ impl Shared {
         Checkpoint::of_index(dir, self.tenant, &self.keys).write(&bytes, &self.entropy.bytes())
     }
 
+    /// Unpredictable bytes.
+    pub(crate) fn random<const N: usize>(&self) -> [u8; N] {
+        self.entropy.bytes()
+    }
+
     pub(crate) fn source(&self) -> Source<'_> {
         Source { store: &*self.store, keys: &self.keys, tenant: self.tenant }
     }
@@ -162,6 +173,7 @@ pub(crate) struct TenantOptions<'a> {
     pub(crate) master: &'a Secret,
     pub(crate) clock: SharedClock,
     pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) embedding: Option<Arc<Embedding>>,
     pub(crate) limits: EngineLimits,
     pub(crate) audit_reads: AuditReads,
 }
@@ -204,6 +216,11 @@ impl Tenant {
         let index = source
             .index(checkpoint.as_ref(), &folded.view.items, &mut |_, _| {})
             .map_err(|error| failed(&error))?;
+        let vectors = options.embedding.clone().map(|embedding| {
+            let path = options.dir.map(|dir| dir.vectors(tenant));
+            Vectors::open(path, tenant, keys.tenant_secret(), embedding, &folded.view.items)
+        });
+        let vectors = vectors.transpose().map_err(|error| failed(&error))?;
         let signing = keys.signing_key();
         let public_key = signing.verifying_key();
         let shared = Arc::new(Shared {
@@ -212,6 +229,7 @@ impl Tenant {
             published: watch::Sender::new(folded.view.lsn()),
             views: SharedViews::new(folded.view),
             index: Trailing::new(index.view, index.checkpointed),
+            vectors,
             clock: Arc::clone(&options.clock),
             dir: options.dir.cloned(),
             entropy: Arc::clone(&options.entropy),
@@ -228,6 +246,7 @@ impl Tenant {
         )
         .map_err(|error| failed(&error))?;
         index::start(&shared).map_err(|error| failed(&error))?;
+        vectors::start(&shared).map_err(|error| failed(&error))?;
         Ok(Self {
             shared,
             sequencer,
@@ -398,6 +417,7 @@ impl Tenant {
     /// Commits what waits, then writes checkpoint and witness.
     pub(crate) fn close(&self) {
         self.sequencer.close();
+        vectors::close(&self.shared);
         index::close(&self.shared);
         let views = self.shared.views.read();
         if views.lsn().get() > self.shared.checkpointed.load(Ordering::Relaxed) {
@@ -409,6 +429,13 @@ impl Tenant {
 /// The refusal of a read that asks for a later position than can be had now.
 pub(crate) fn behind() -> Refusal {
     Refusal::new(Code::MinTokenTimeout, "this server has not reached that position yet; try again")
+}
+
+impl Drop for Tenant {
+    fn drop(&mut self) {
+        index::stop(&self.shared);
+        vectors::stop(&self.shared);
+    }
 }
 
 fn token_invalid(field: &str) -> Refusal {

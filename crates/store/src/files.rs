@@ -86,6 +86,12 @@ impl DataDir {
         self.tenant(tenant).join("index.ckpt")
     }
 
+    /// A tenant's vectors.
+    #[must_use]
+    pub fn vectors(&self, tenant: TenantId) -> PathBuf {
+        self.tenant(tenant).join("vectors.db")
+    }
+
     /// Makes the folders that are missing, readable by their owner alone.
     ///
     /// # Errors

@@ -8,11 +8,13 @@ mod files;
 mod keys;
 mod memory;
 mod sqlite;
+mod vectors;
 
 pub use files::{DataDir, DirLock, LockError, write_private};
 pub use keys::{Fill, KeyError, KeyStore, Restoring};
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
+pub use vectors::VectorStore;
 
 use tabellion_core::canonical::Hash;
 use tabellion_core::log::{Frontier, LogName, Lsn, SignedHead, TILE_LEVELS, Tile, node_hash};

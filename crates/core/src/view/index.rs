@@ -1,9 +1,11 @@
 //! What search finds texts by. It trails the log: writes do not wait for words to be taken apart.
 
-use super::{ItemsView, LexicalView, NotACheckpoint, from_checkpoint, to_checkpoint};
+use super::{
+    ItemsView, LexicalView, NotACheckpoint, Opened, Said, SessionsView, from_checkpoint, to_checkpoint,
+};
 use crate::canonical::{Hash, sha256};
 use crate::item::Content;
-use crate::log::{Entry, Lsn};
+use crate::log::{Entry, Event, Lsn};
 use crate::text::{Analyser, Terms};
 
 /// Changes when the shape of the index or the making of words changes: an old checkpoint is dropped and folded anew.
@@ -13,13 +15,21 @@ const CHECKPOINT_SHAPE: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
     terms: Terms,
+    said: Said,
+    namespace: String,
 }
 
 impl Passage {
-    /// What the index keeps of this content.
+    /// What the index keeps of what is sealed beside an entry; nothing if it is no version, or was destroyed.
     #[must_use]
-    pub fn of(content: &Content, analyser: &mut Analyser) -> Self {
-        Self { terms: analyser.terms(&content.indexed_text()) }
+    pub fn of(opened: &Opened, analyser: &mut Analyser) -> Option<Self> {
+        let Opened::Version(version) = opened else { return None };
+        let content: Content = serde_json::from_slice(&version.content).ok()?;
+        Some(Self {
+            terms: analyser.terms(&content.indexed_text()),
+            said: Said::of(&content),
+            namespace: version.namespace.clone(),
+        })
     }
 }
 
@@ -32,6 +42,9 @@ pub struct Index {
     /// Words.
     #[n(1)]
     pub lexical: LexicalView,
+    /// Conversations.
+    #[n(2)]
+    pub sessions: SessionsView,
 }
 
 impl Index {
@@ -47,6 +60,12 @@ impl Index {
             return;
         }
         self.lexical.apply(entry, passage.map(|passage| &passage.terms), items);
+        if let Event::VersionWritten(written) = &entry.event {
+            let (nothing, nowhere) = (Said::default(), String::new());
+            let said = passage.map_or(&nothing, |passage| &passage.said);
+            let namespace = passage.map_or(&nowhere, |passage| &passage.namespace);
+            self.sessions.write((written.owner, namespace), said, (entry.time, &written.parents), items);
+        }
         self.lsn = entry.lsn;
     }
 

@@ -7,6 +7,8 @@ use crate::id::{AgentId, ItemId, ResourceId, UserId, VersionId};
 use crate::item::{Layer, Operation, Status, Tier};
 use crate::log::{Entry, Event, Lsn, WrittenVersion};
 use crate::time::{Period, Timestamp};
+use roaring::RoaringBitmap;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// How long a token answers a replay (GOV-1.7).
@@ -170,6 +172,12 @@ pub struct ItemsView {
     owned: HashMap<UserId, Vec<Row>>,
     #[cbor(skip)]
     layer_versions: HashMap<(UserId, u32, Layer), u64>,
+    /// Versions that no entry has ended, by owner.
+    #[cbor(skip)]
+    live: HashMap<UserId, RoaringBitmap>,
+    /// Versions that an entry has ended, in the order of those entries.
+    #[cbor(skip)]
+    ended: Vec<(Lsn, Row)>,
 }
 
 impl ItemsView {
@@ -208,6 +216,33 @@ impl ItemsView {
     #[must_use]
     pub fn version(&self, row: Row) -> Option<&Version> {
         self.versions.get(row as usize)
+    }
+
+    /// The version that was written at a position.
+    #[must_use]
+    pub fn row_at(&self, lsn: Lsn) -> Option<Row> {
+        let row = self.versions.binary_search_by_key(&lsn, |version| version.lsn).ok()?;
+        Row::try_from(row).ok()
+    }
+
+    /// The rows among which everything is that a caller may find at a moment. Some may have lapsed or be of another time:
+    /// each is still to be asked.
+    #[must_use]
+    pub fn visible_rows(&self, predicate: &Predicate, at: Moment) -> Cow<'_, RoaringBitmap> {
+        let since = self.ended.partition_point(|(lsn, _)| *lsn <= at.lsn);
+        let mut rows = match self.live.get(&predicate.owner()) {
+            Some(live) => Cow::Borrowed(live),
+            None => Cow::Owned(RoaringBitmap::new()),
+        };
+        let ended = self.ended.get(since..).unwrap_or_default().iter().map(|(_, row)| *row);
+        let seen = |row: &Row| {
+            self.version(*row).is_some_and(|version| predicate.admits(version.owner, version.tier))
+        };
+        let ended: Vec<Row> = ended.filter(seen).collect();
+        if !ended.is_empty() {
+            rows.to_mut().extend(ended);
+        }
+        rows
     }
 
     /// The row of a version.
@@ -373,6 +408,7 @@ impl ItemsView {
         if let Some(item) = self.items.get_mut(item as usize) {
             item.versions.push(row);
         }
+        self.live.entry(version.owner).or_default().insert(row);
         self.versions.push(version);
     }
 
@@ -410,7 +446,13 @@ impl ItemsView {
         if let Some(version) = row.and_then(|row| self.versions.get_mut(row as usize)) {
             match version.ended {
                 // A superseded version that is retracted later stays in history as retracted.
-                None => version.ended = Some((lsn, status)),
+                None => {
+                    version.ended = Some((lsn, status));
+                    self.ended.extend(row.map(|row| (lsn, row)));
+                    if let (Some(live), Some(row)) = (self.live.get_mut(&version.owner), row) {
+                        live.remove(row);
+                    }
+                }
                 Some((at, Status::Superseded)) if status != Status::Superseded => {
                     version.ended = Some((at, status))
                 }
@@ -457,7 +499,13 @@ impl ItemsView {
                 self.owned.entry(first.owner).or_default().push(row as Row);
             }
         }
+        self.live.clear();
+        self.ended.clear();
         for (row, version) in self.versions.iter().enumerate() {
+            match version.ended {
+                None => drop(self.live.entry(version.owner).or_default().insert(row as Row)),
+                Some((lsn, _)) => self.ended.push((lsn, row as Row)),
+            }
             *self.layer_versions.entry((version.owner, version.namespace, version.layer)).or_default() += 1;
             if row >= self.lapsed as usize {
                 self.token_of.insert(version.token, row as Row);
@@ -466,5 +514,6 @@ impl ItemsView {
                 }
             }
         }
+        self.ended.sort_unstable();
     }
 }

@@ -45,15 +45,6 @@ impl Scope<'_> {
     }
 }
 
-/// A text found, and how well it fits.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hit {
-    /// The version.
-    pub row: Row,
-    /// BM25.
-    pub score: f64,
-}
-
 /// Every word of a tenant's texts.
 #[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
 #[cbor(array)]
@@ -69,23 +60,25 @@ pub struct LexicalView {
 }
 
 impl LexicalView {
-    /// The score of every text in the scope that holds one of these words.
+    /// Each text that holds a word, with how often and how many words it has in all, among those admitted.
     #[must_use]
-    pub fn scores(&self, items: &ItemsView, words: &[(&str, f64)], scope: &Scope<'_>) -> HashMap<Row, f64> {
-        let (texts, length) = self.corpora.get(&scope.predicate.owner()).copied().unwrap_or_default();
-        let mut scores: HashMap<Row, f64> = HashMap::new();
-        for (word, share) in words {
-            let Some(postings) = self.postings.get(*word) else { continue };
-            let seen: Vec<Posting<'_>> =
-                postings.iter().filter(|posting| scope.admits_row(items, posting.row)).collect();
-            let corpus = Corpus { texts: texts.max(seen.len() as u64), words: length };
-            let weight = share * corpus.word_weight(seen.len() as u64);
-            for posting in seen {
-                let length = self.lengths.get(posting.row as usize).copied().unwrap_or(0);
-                *scores.entry(posting.row).or_default() += corpus.bm25(weight, posting.count, length);
-            }
-        }
-        scores
+    pub fn texts_with(&self, word: &str, admits: &dyn Fn(Row) -> bool) -> Vec<(Row, u32, u32)> {
+        let Some(postings) = self.postings.get(word) else { return Vec::new() };
+        let text = |posting: Posting<'_>| (posting.row, posting.count, self.length(posting.row));
+        postings.iter().filter(|posting| admits(posting.row)).map(text).collect()
+    }
+
+    /// The words of a text.
+    #[must_use]
+    pub fn length(&self, row: Row) -> u32 {
+        self.lengths.get(row as usize).copied().unwrap_or(0)
+    }
+
+    /// What a caller may see, as far as words go (SHARE-38).
+    #[must_use]
+    pub fn corpus(&self, predicate: &Predicate) -> Corpus {
+        let (texts, words) = self.corpora.get(&predicate.owner()).copied().unwrap_or_default();
+        Corpus { texts, words }
     }
 
     /// The rows of texts that hold these words one after the other.

@@ -1,0 +1,332 @@
+//! Relevance: words, meaning, and what stands around a text.
+//!
+//! Candidates are the best texts by words, the best by meaning, and the texts around both. Each is then scored by its own
+//! words and meaning and, at a discount, by those of its neighbours and its session, by who speaks and when. The weights
+//! were chosen by measurement; `Knob` names those that can be left out to see what they bring.
+
+use super::dates::days_off;
+use super::question::{Places, Question, Relevant, best};
+use super::words::{Word, found, telling};
+use crate::item::words as word_list;
+use crate::vector::Allowed;
+use crate::view::{Asks, Row};
+use std::collections::{BTreeSet, HashMap};
+
+/// Candidates by words, and as many by meaning.
+const DEPTH: usize = 200;
+/// Texts before and after that count.
+const REACH: usize = 2;
+/// A text whose meaning is farther from the question is no candidate (SHARE-22).
+const COSINE_MIN: f32 = 0.1;
+
+/// What a word counts that stands one text, or two texts, away.
+const NEAR_WORDS: [f64; REACH] = [0.5, 0.35];
+/// What it counts more in the text before, if that one asks something.
+const ANSWER: f64 = 0.4;
+/// The share of words that the whole session has.
+const SESSION_WORDS: f64 = 0.2;
+/// The weight of words, own and near.
+const WORDS: f64 = 0.6;
+/// The weight of a text's own meaning, of each direct neighbour's, and of the nearest in its session.
+const MEANING: f64 = 0.5;
+const NEAR_MEANING: f64 = 0.15;
+const SESSION_MEANING: f64 = 0.2;
+/// The weight of being said by someone whom the question names.
+const SPEAKER: f64 = 0.1;
+/// The weight of the day that the question names, and the days after which it has faded to a third.
+const TIME: f64 = 0.5;
+const TIME_DAYS: f64 = 7.0;
+/// What a text gains by having something to say, and the words that are enough for it.
+const LENGTH: f64 = 0.1;
+const LENGTH_WORDS: f64 = 20.0;
+/// What a text loses that ends in a question.
+const QUESTION: f64 = 0.1;
+
+word_list! {
+    /// What can be left out of a hybrid search.
+    Knob {
+        /// Words of the text itself and around it.
+        0 Words = "words",
+        /// Meaning of the text itself and around it.
+        1 Meaning = "meaning",
+        /// The texts before and after.
+        2 Neighbours = "neighbours",
+        /// The session as a whole.
+        3 Session = "session",
+        /// Who speaks.
+        4 Speaker = "speaker",
+        /// The day that the question names.
+        5 Time = "time",
+        /// That short texts say little.
+        6 Length = "length",
+        /// That a question is no answer.
+        7 Question = "question",
+    }
+}
+
+/// The best `k` by words alone.
+#[must_use]
+pub fn lexical(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<Relevant> {
+    let words = found(places, &telling(question, &|_| false));
+    let scored = by_words(&words).into_iter();
+    let relevant = |(row, score)| Relevant { row, relevance: super::relevance(score) };
+    best(scored.map(relevant).collect(), k)
+}
+
+/// The best `k` by meaning alone.
+#[must_use]
+pub fn dense(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<Relevant> {
+    let relevant = |(row, cosine): (Row, f32)| Relevant { row, relevance: f64::from(cosine).clamp(0.0, 1.0) };
+    by_meaning(places, question, k).into_iter().map(relevant).collect()
+}
+
+/// The best `k` by everything but what `without` names.
+#[must_use]
+pub fn hybrid(places: &Places<'_>, question: &Question<'_>, k: usize, without: &[Knob]) -> Vec<Relevant> {
+    let owner = places.scope.predicate.owner();
+    let is_name = |word: &str| places.index.sessions.is_speaker(owner, word);
+    let names: Vec<&str> = question.words.iter().map(String::as_str).filter(|word| is_name(word)).collect();
+    let words = if without.contains(&Knob::Words) {
+        Vec::new()
+    } else {
+        found(places, &telling(question, &|word| names.contains(&word)))
+    };
+    let question =
+        Question { vector: question.vector.filter(|_| !without.contains(&Knob::Meaning)), ..question.clone() };
+    let seeds = seeds(places, &question, &words, k);
+    let pool = Pool::around(places, &question, &words, &seeds);
+    let scoring = Scoring { places, question: &question, names: &names, without, pool: &pool };
+    best(scoring.all(), k)
+}
+
+fn by_words(words: &[Word]) -> HashMap<Row, f64> {
+    let mut scores: HashMap<Row, f64> = HashMap::new();
+    for word in words {
+        for (row, strength) in word.texts() {
+            *scores.entry(*row).or_default() += word.weight * strength;
+        }
+    }
+    scores
+}
+
+fn by_meaning(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<(Row, f32)> {
+    let (Some(vectors), Some(vector)) = (places.vectors, question.vector) else { return Vec::new() };
+    let admits = |row: Row| places.scope.admits_row(places.items, row);
+    let allowed = Allowed { rows: Some(places.rows), admits: &admits };
+    let near = vectors.search(vector, &allowed, k, places.effort);
+    near.into_iter().map(|near| (near.row, near.cosine)).collect()
+}
+
+fn seeds(places: &Places<'_>, question: &Question<'_>, words: &[Word], k: usize) -> Vec<Row> {
+    let depth = DEPTH.max(k);
+    let scored = by_words(words).into_iter().map(|(row, relevance)| Relevant { row, relevance }).collect();
+    let mut seeds: Vec<Row> = best(scored, depth).iter().map(|one| one.row).collect();
+    let near = by_meaning(places, question, depth).into_iter();
+    seeds.extend(near.filter(|(_, cosine)| *cosine >= COSINE_MIN).map(|(row, _)| row));
+    seeds
+}
+
+/// A candidate with what stands around it.
+struct Candidate {
+    row: Row,
+    /// Texts before and after, nearest first.
+    around: [Vec<Row>; 2],
+}
+
+/// What is known of a text, candidate or neighbour of one.
+#[derive(Default)]
+struct Known {
+    /// How strongly it holds each word.
+    strengths: Vec<f64>,
+    cosine: f64,
+}
+
+/// What is known of a session, from its candidates.
+struct Session {
+    strengths: Vec<f64>,
+    cosine: f64,
+}
+
+struct Pool {
+    candidates: Vec<Candidate>,
+    known: HashMap<Row, Known>,
+    sessions: HashMap<u32, Session>,
+    weights: Vec<f64>,
+}
+
+impl Pool {
+    fn around(places: &Places<'_>, question: &Question<'_>, words: &[Word], seeds: &[Row]) -> Self {
+        let around = |row: Row| {
+            let sides = places.index.sessions.around(row, REACH, places.items, places.scope);
+            sides.map(|side| side.into_iter().filter(|row| places.rows.contains(*row)).collect::<Vec<Row>>())
+        };
+        let mut rows: BTreeSet<Row> = seeds.iter().copied().collect();
+        rows.extend(seeds.iter().flat_map(|row| around(*row)).flatten());
+        let candidates: Vec<Candidate> =
+            rows.into_iter().map(|row| Candidate { row, around: around(row) }).collect();
+        let mut pool = Self {
+            candidates,
+            known: HashMap::new(),
+            sessions: HashMap::new(),
+            weights: words.iter().map(|word| word.weight).collect(),
+        };
+        pool.learn(places, question, words);
+        pool.sum_up(places);
+        pool
+    }
+
+    fn learn(&mut self, places: &Places<'_>, question: &Question<'_>, words: &[Word]) {
+        for candidate in &self.candidates {
+            for row in candidate.around.iter().flatten().chain([&candidate.row]) {
+                self.known.entry(*row).or_insert_with(|| Known {
+                    strengths: words.iter().map(|word| word.strength(*row)).collect(),
+                    cosine: cosine(places, question, *row),
+                });
+            }
+        }
+    }
+
+    fn sum_up(&mut self, places: &Places<'_>) {
+        for candidate in &self.candidates {
+            let Some(session) = places.index.sessions.session_of(candidate.row) else { continue };
+            let Some(known) = self.known.get(&candidate.row) else { continue };
+            let sum = self
+                .sessions
+                .entry(session)
+                .or_insert_with(|| Session { strengths: vec![0.0; self.weights.len()], cosine: -1.0 });
+            sum.cosine = sum.cosine.max(known.cosine);
+            for (most, strength) in sum.strengths.iter_mut().zip(&known.strengths) {
+                *most = most.max(*strength);
+            }
+        }
+    }
+
+    fn weighed(&self, strengths: &[f64]) -> f64 {
+        self.weights.iter().zip(strengths).map(|(weight, strength)| weight * strength).sum()
+    }
+
+    fn cosine(&self, row: Row) -> f64 {
+        self.known.get(&row).map_or(0.0, |known| known.cosine)
+    }
+}
+
+fn cosine(places: &Places<'_>, question: &Question<'_>, row: Row) -> f64 {
+    let (Some(vectors), Some(asked)) = (places.vectors, question.vector) else { return 0.0 };
+    let vector = vectors.vector(row).unwrap_or_default();
+    f64::from(vector.iter().zip(asked).map(|(a, b)| a * b).sum::<f32>())
+}
+
+struct Scoring<'a> {
+    places: &'a Places<'a>,
+    question: &'a Question<'a>,
+    names: &'a [&'a str],
+    without: &'a [Knob],
+    pool: &'a Pool,
+}
+
+impl Scoring<'_> {
+    fn uses(&self, knob: Knob) -> bool {
+        !self.without.contains(&knob)
+    }
+
+    fn all(&self) -> Vec<Relevant> {
+        let words = self.words();
+        let most = self.most();
+        let one = |(candidate, words): (&Candidate, f64)| Relevant {
+            row: candidate.row,
+            relevance: ((words + self.meaning(candidate) + self.circumstances(candidate)) / most).clamp(0.0, 1.0),
+        };
+        self.pool.candidates.iter().zip(words).map(one).collect()
+    }
+
+    /// The score that no text exceeds.
+    fn most(&self) -> f64 {
+        let time = if self.question.days.is_empty() { 0.0 } else { TIME };
+        WORDS + MEANING + 2.0 * NEAR_MEANING + SESSION_MEANING + SPEAKER + time + LENGTH
+    }
+
+    /// Each candidate's share of words: those of the strongest candidate are the whole.
+    fn words(&self) -> Vec<f64> {
+        let own: Vec<f64> = self.pool.candidates.iter().map(|candidate| self.near_words(candidate)).collect();
+        let of_session = |candidate: &Candidate| {
+            let session = self.session(candidate.row);
+            session.map_or(0.0, |session| self.pool.weighed(&session.strengths))
+        };
+        let sessions: Vec<f64> = self.pool.candidates.iter().map(of_session).collect();
+        let (most, most_of_sessions) = (largest(&own), largest(&sessions));
+        let share = if self.uses(Knob::Session) { SESSION_WORDS } else { 0.0 };
+        let sum = |(own, session): (&f64, &f64)| own / most + share * session / most_of_sessions;
+        let both: Vec<f64> = own.iter().zip(&sessions).map(sum).collect();
+        let most = largest(&both);
+        both.iter().map(|words| WORDS * words / most).collect()
+    }
+
+    /// Each word counts where it stands strongest: in the text, or at a discount around it.
+    fn near_words(&self, candidate: &Candidate) -> f64 {
+        let mut strongest = match self.pool.known.get(&candidate.row) {
+            Some(known) => known.strengths.clone(),
+            None => return 0.0,
+        };
+        if self.uses(Knob::Neighbours) {
+            for (side, rows) in candidate.around.iter().enumerate() {
+                for (step, row) in rows.iter().enumerate() {
+                    let share = NEAR_WORDS.get(step).copied().unwrap_or(0.0);
+                    let asked = side == 0 && step == 0 && self.places.index.sessions.asks(*row) != Asks::Nothing;
+                    let share = if asked { share + ANSWER } else { share };
+                    let Some(known) = self.pool.known.get(row) else { continue };
+                    for (most, strength) in strongest.iter_mut().zip(&known.strengths) {
+                        *most = most.max(share * strength);
+                    }
+                }
+            }
+        }
+        self.pool.weighed(&strongest)
+    }
+
+    fn meaning(&self, candidate: &Candidate) -> f64 {
+        let mut score = MEANING * self.pool.cosine(candidate.row);
+        if self.uses(Knob::Neighbours) {
+            let direct = candidate.around.iter().filter_map(|side| side.first());
+            score += direct.map(|row| NEAR_MEANING * self.pool.cosine(*row)).sum::<f64>();
+        }
+        if self.uses(Knob::Session) {
+            let cosine = self.session(candidate.row).map_or(0.0, |session| session.cosine);
+            score += SESSION_MEANING * cosine;
+        }
+        score
+    }
+
+    /// Who speaks, when, and whether anything is said at all.
+    fn circumstances(&self, candidate: &Candidate) -> f64 {
+        let (sessions, row) = (&self.places.index.sessions, candidate.row);
+        let mut score = 0.0;
+        let speaks = sessions.speaker_of(row).iter().any(|word| self.names.contains(&word.as_str()));
+        if self.uses(Knob::Speaker) && speaks {
+            score += SPEAKER;
+        }
+        if self.uses(Knob::Time)
+            && !self.question.days.is_empty()
+            && let Some(day) = sessions.day(row)
+        {
+            score += TIME * (-f64::from(days_off(&self.question.days, day)) / TIME_DAYS).exp();
+        }
+        if self.uses(Knob::Length) {
+            let words = f64::from(self.places.index.lexical.length(row));
+            score += LENGTH * (words / LENGTH_WORDS).min(1.0);
+        }
+        if self.uses(Knob::Question) && sessions.asks(row) == Asks::AtTheEnd {
+            score -= QUESTION;
+        }
+        score
+    }
+
+    fn session(&self, row: Row) -> Option<&Session> {
+        self.pool.sessions.get(&self.places.index.sessions.session_of(row)?)
+    }
+}
+
+/// The largest, or one where there is none: it is divided by.
+fn largest(numbers: &[f64]) -> f64 {
+    let most = numbers.iter().copied().fold(0.0, f64::max);
+    if most > 0.0 { most } else { 1.0 }
+}

@@ -1,0 +1,206 @@
+//! Where a text stands in its conversation: the session, the texts before and after it, who said it, on which day.
+//!
+//! Three fields of a content say so: `session`, `speaker` and `time`. None of them is required.
+
+use super::items::{ItemsView, Row};
+use super::lexical::Scope;
+use crate::id::{UserId, VersionId};
+use crate::item::Content;
+use crate::text::words;
+use crate::time::Timestamp;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a content says of its place in a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Said {
+    session: Option<String>,
+    speaker: Option<String>,
+    day: Option<i32>,
+    asks: Asks,
+}
+
+/// Whether a text asks something: an answer often stands in the text after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, minicbor::Encode, minicbor::Decode)]
+#[cbor(index_only)]
+pub enum Asks {
+    /// It asks nothing.
+    #[default]
+    #[n(0)]
+    Nothing,
+    /// It asks something, and goes on.
+    #[n(1)]
+    Something,
+    /// A question is its end.
+    #[n(2)]
+    AtTheEnd,
+}
+
+impl Said {
+    /// What a content says.
+    #[must_use]
+    pub fn of(content: &Content) -> Self {
+        let word = |name: &str| match content.fields.get(name) {
+            Some(Value::String(word)) if !word.is_empty() => Some(word.clone()),
+            Some(Value::Number(number)) => Some(number.to_string()),
+            _ => None,
+        };
+        let asks = match content.text.trim_end() {
+            text if text.ends_with('?') => Asks::AtTheEnd,
+            text if text.contains('?') => Asks::Something,
+            _ => Asks::Nothing,
+        };
+        Self {
+            session: word("session"),
+            speaker: word("speaker"),
+            day: word("time").and_then(|time| day_of_text(&time)),
+            asks,
+        }
+    }
+}
+
+/// The day of a moment, counted from 1970.
+#[must_use]
+pub fn day_of(time: Timestamp) -> i32 {
+    i32::try_from(time.as_micros() / 86_400_000_000).unwrap_or(i32::MAX)
+}
+
+/// The day of a time or a date, as text.
+fn day_of_text(text: &str) -> Option<i32> {
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Some(day_of(time));
+    }
+    let date: jiff::civil::Date = text.parse().ok()?;
+    Some(crate::rank::day(date))
+}
+
+/// A text in its conversation.
+#[derive(Debug, Clone, Copy, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+struct Mark {
+    #[n(0)]
+    session: Option<u32>,
+    #[n(1)]
+    place: u32,
+    #[n(2)]
+    speaker: Option<u32>,
+    #[n(3)]
+    day: i32,
+    #[n(4)]
+    asks: Asks,
+}
+
+/// The places of a session in order, each with the versions that stand there.
+type Places = Vec<(u32, Row)>;
+
+/// Every text in its conversation.
+#[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct SessionsView {
+    #[n(0)]
+    marks: Vec<Mark>,
+    #[n(1)]
+    sessions: Vec<Places>,
+    /// Sessions by owner, namespace and word.
+    #[n(2)]
+    named: BTreeMap<(UserId, String, String), u32>,
+    /// Speakers, as the words of their names.
+    #[n(3)]
+    speakers: Vec<Vec<String>>,
+    #[n(4)]
+    speakers_named: BTreeMap<(UserId, String), u32>,
+}
+
+impl SessionsView {
+    pub(super) fn write(
+        &mut self,
+        whose: (UserId, &str),
+        said: &Said,
+        written: (Timestamp, &[VersionId]),
+        items: &ItemsView,
+    ) {
+        let row = self.marks.len() as Row;
+        let (owner, namespace) = whose;
+        let session = said.session.as_ref().map(|name| self.session(owner, namespace, name));
+        let before = written.1.iter().find_map(|parent| self.marks.get(items.row_of(*parent)? as usize));
+        let place = match before {
+            Some(before) if before.session == session => before.place,
+            _ => session.and_then(|session| self.last_place(session)).map_or(0, |last| last + 1),
+        };
+        if let Some(places) = session.and_then(|session| self.sessions.get_mut(session as usize)) {
+            let at = places.partition_point(|known| *known <= (place, row));
+            places.insert(at, (place, row));
+        }
+        let speaker = said.speaker.as_ref().map(|name| self.speaker(owner, name));
+        let day = said.day.unwrap_or_else(|| day_of(written.0));
+        self.marks.push(Mark { session, place, speaker, day, asks: said.asks });
+    }
+
+    fn last_place(&self, session: u32) -> Option<u32> {
+        self.sessions.get(session as usize)?.last().map(|(place, _)| *place)
+    }
+
+    fn session(&mut self, owner: UserId, namespace: &str, name: &str) -> u32 {
+        let key = (owner, namespace.to_owned(), name.to_owned());
+        *self.named.entry(key).or_insert_with(|| {
+            self.sessions.push(Vec::new());
+            (self.sessions.len() - 1) as u32
+        })
+    }
+
+    fn speaker(&mut self, owner: UserId, name: &str) -> u32 {
+        *self.speakers_named.entry((owner, name.to_owned())).or_insert_with(|| {
+            self.speakers.push(words(name));
+            (self.speakers.len() - 1) as u32
+        })
+    }
+
+    /// The session that a text stands in.
+    #[must_use]
+    pub fn session_of(&self, row: Row) -> Option<u32> {
+        self.marks.get(row as usize)?.session
+    }
+
+    /// The day that a text is of.
+    #[must_use]
+    pub fn day(&self, row: Row) -> Option<i32> {
+        self.marks.get(row as usize).map(|mark| mark.day)
+    }
+
+    /// Whether a text asks something.
+    #[must_use]
+    pub fn asks(&self, row: Row) -> Asks {
+        self.marks.get(row as usize).map_or(Asks::Nothing, |mark| mark.asks)
+    }
+
+    /// The words of the name of who said it.
+    #[must_use]
+    pub fn speaker_of(&self, row: Row) -> &[String] {
+        let speaker = self.marks.get(row as usize).and_then(|mark| mark.speaker);
+        speaker.and_then(|speaker| self.speakers.get(speaker as usize)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether this is a word of the name of someone who speaks in an owner's texts.
+    #[must_use]
+    pub fn is_speaker(&self, owner: UserId, word: &str) -> bool {
+        let from = (owner, String::new());
+        self.speakers_named.range(from..).take_while(|((of, _), _)| *of == owner).any(|(_, speaker)| {
+            self.speakers.get(*speaker as usize).is_some_and(|name| name.iter().any(|known| known == word))
+        })
+    }
+
+    /// Up to `reach` texts before this one and up to `reach` after it, nearest first, among those in the scope.
+    #[must_use]
+    pub fn around(&self, row: Row, reach: usize, items: &ItemsView, scope: &Scope<'_>) -> [Vec<Row>; 2] {
+        let Some(mark) = self.marks.get(row as usize) else { return [Vec::new(), Vec::new()] };
+        let places = mark.session.and_then(|session| self.sessions.get(session as usize));
+        let places = places.map_or(&[] as &[(u32, Row)], Vec::as_slice);
+        let at = places.partition_point(|(place, _)| *place < mark.place);
+        let (before, rest) = places.split_at(at);
+        let after = rest.iter().filter(|(place, _)| *place > mark.place);
+        let seen = |&(_, row): &&(u32, Row)| scope.admits_row(items, row);
+        let before = before.iter().rev().filter(seen).take(reach).map(|(_, row)| *row).collect();
+        let after = after.filter(seen).take(reach).map(|(_, row)| *row).collect();
+        [before, after]
+    }
+}

@@ -121,6 +121,8 @@ codes! {
     Timeout => "TIMEOUT", Deadline;
     /// This server has no such search mode.
     ModeUnavailable => "MODE_UNAVAILABLE", Invalid;
+    /// The model that turns texts into vectors does not answer.
+    EmbedderUnavailable => "EMBEDDER_UNAVAILABLE", Unavailable;
     /// The working memory of this user is full.
     WorkingFull => "WORKING_FULL", RateLimited;
     /// A fault of ours; the log has the details.

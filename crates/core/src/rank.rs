@@ -10,7 +10,7 @@ mod stop;
 mod words;
 
 pub use dates::{Days, day, days_named, days_off};
-pub use hybrid::{Knob, dense, hybrid, lexical};
+pub use hybrid::{Knob, dense, dot, hybrid, lexical};
 pub use question::{Places, Question, Relevant};
 
 use crate::item::Layer;

@@ -38,6 +38,8 @@ pub struct OpenedVersion {
     pub namespace: String,
     /// The content, as canonical JSON.
     pub content: Vec<u8>,
+    /// The provenance record, as canonical JSON.
+    pub provenance: Vec<u8>,
 }
 
 impl Opened {
@@ -45,9 +47,11 @@ impl Opened {
     #[must_use]
     pub fn of(payload: &Payload) -> Self {
         match payload {
-            Payload::Version { content, namespace, .. } => {
-                Self::Version(OpenedVersion { namespace: namespace.clone(), content: content.to_vec() })
-            }
+            Payload::Version { content, namespace, provenance, .. } => Self::Version(OpenedVersion {
+                namespace: namespace.clone(),
+                content: content.to_vec(),
+                provenance: provenance.to_vec(),
+            }),
             Payload::Principal(principal) => Self::Principal(principal.clone()),
             Payload::Reason(_) => Self::Nothing,
         }

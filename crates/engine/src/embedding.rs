@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
-use tabellion_core::canonical::{Hash, framed_hmac};
+use tabellion_core::canonical::{Hash, sha256};
 use tabellion_core::id::{TenantId, UserId};
 use tokio::sync::oneshot;
 
@@ -134,7 +134,7 @@ impl Embedding {
 
 /// Whose text it is, and which: what one owner asked tells another nothing, not even by being quicker.
 fn place(owner: (TenantId, UserId), text: &str) -> Hash {
-    framed_hmac(owner.0.as_bytes(), &[owner.1.as_bytes(), text.as_bytes()])
+    sha256(&[owner.0.as_bytes().as_slice(), owner.1.as_bytes(), text.as_bytes()].concat())
 }
 
 /// Asks the model; no text, no ask.

@@ -199,11 +199,13 @@ pub struct ListQuery {
 /// What a search is asked for.
 #[derive(Debug, Clone, Default)]
 pub struct SearchQuery {
-    /// Words.
-    pub query: String,
+    /// Words; a quoted run of them must stand in a text as it is.
+    pub query: Option<String>,
+    /// What is meant, as a vector of the server's model, in place of what the words mean.
+    pub vector: Option<Vec<f32>>,
     /// At most this many results.
     pub k: Option<u64>,
-    /// `hybrid` or `lexical`.
+    /// `hybrid`, `dense` or `lexical`.
     pub mode: Option<String>,
     /// Only these layers, by their words.
     pub layers: Vec<String>,
@@ -213,6 +215,12 @@ pub struct SearchQuery {
     pub as_of: Option<String>,
     /// Not before the views hold this token's position.
     pub min_token: Option<String>,
+    /// Whether every vector that may be seen is compared, whatever it costs.
+    pub exact: bool,
+    /// What a hybrid search leaves out, by its words.
+    pub without: Vec<String>,
+    /// How much results should differ from each other, 0 to 1.
+    pub diversity: Option<f64>,
 }
 
 /// One result of a search.

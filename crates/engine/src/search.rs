@@ -1,18 +1,27 @@
 //! Search: candidates under the predicate, ranked, disclosed.
 
-use crate::read::{Sketch, fill, layer_word, moment, within};
+mod asked;
+
+use crate::read::{Sketch, fill, moment};
 use crate::reply::{Found, SearchQuery, SearchReply};
 use crate::tenant::{Tenant, behind};
 use crate::{Call, working};
-use tabellion_core::access::{Caller, visible_to};
-use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::rank::relevance;
-use tabellion_core::text::terms;
-use tabellion_core::view::{Hit, Moment, Scope};
+use asked::{Asked, Mode};
+use roaring::RoaringBitmap;
+use std::borrow::Cow;
+use std::time::Duration;
+use tabellion_core::access::{Caller, Predicate, visible_to};
+use tabellion_core::error::{Code, Refusal};
+use tabellion_core::log::Lsn;
+use tabellion_core::rank::{self, Places, Question, Relevant, days_named};
+use tabellion_core::time::Period;
+use tabellion_core::vector::{Effort, VectorView};
+use tabellion_core::view::{Index, Moment, Scope, Views, day_of};
 
-/// Results of a search that does not say how many.
-pub(crate) const K_DEFAULT: u64 = 10;
-const QUERY_BYTES_MAX: usize = 8_192;
+pub(crate) use asked::K_DEFAULT;
+
+/// Candidates that are weighed by how far they can be relied on.
+const WEIGHED_MAX: usize = 200;
 
 pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> Result<SearchReply, Refusal> {
     let result = run(tenant, &call.caller, &query).await;
@@ -22,93 +31,212 @@ pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> 
     );
     let outcome = result.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
     let mut row = tenant.row(call, "search", outcome, ids);
-    row.record.query = Some(tenant.fingerprint(&[b"query", query.query.as_bytes()]));
+    let words = query.query.as_deref().unwrap_or_default();
+    row.record.query = Some(tenant.fingerprint(&[b"query", words.as_bytes()]));
     tenant.trail_read(row).await?;
     result
 }
 
 async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<SearchReply, Refusal> {
-    check_query(query)?;
-    let k = within(query.k, K_DEFAULT, tenant.limits.k_max, "/k")?;
-    let layers = query.layers.iter().map(|word| layer_word(word)).collect::<Result<Vec<_>, _>>()?;
-    let wait = std::time::Duration::from_millis(tenant.limits.min_token_wait_ms);
-    let asked = match &query.min_token {
-        Some(token) => {
-            let lsn = tenant.position(caller, token, "min_token")?;
-            tenant.reached(lsn).await?;
-            Some(lsn)
-        }
-        None => None,
-    };
-    let latest = tenant.shared.views.read().lsn();
-    if !tenant.shared.index.reached(latest, wait).await && asked.is_some() {
-        return Err(behind());
-    }
-    let words = terms(&query.query);
+    let asked = Asked::of(tenant, query)?;
+    let (vector, mode) = meaning(tenant, caller, &asked).await?;
+    wait(tenant, caller, query, mode).await?;
+    let words = tabellion_core::text::terms(asked.query);
     let predicate = visible_to(caller);
     let (sketches, at) = {
         let views = tenant.shared.views.read();
         let index = tenant.shared.index.read();
+        let vectors = tenant.shared.vectors.as_ref().map(|vectors| vectors.read());
         let at = moment(tenant, caller, &views, query.as_of.as_deref())?;
         // What the index has not yet taken in is not there at all: one moment for everything.
         let at = Moment { lsn: at.lsn.min(index.lsn()), ..at };
-        let scope =
-            Scope { predicate: &predicate, at, layers: &layers, namespace: query.namespace.as_deref() };
-        let weighed: Vec<(&str, f64)> = words.words.iter().map(|(word, _)| (word.as_str(), 1.0)).collect();
-        let scores = index.lexical.scores(&views.items, &weighed, &scope);
-        let hits = scores.into_iter().map(|(row, score)| Hit { row, score }).collect();
-        let hits = best(hits, usize::try_from(k).unwrap_or(usize::MAX));
-        let sketch = |hit: &tabellion_core::view::Hit| {
-            let version = views.items.version(hit.row)?;
-            Some((Sketch::of(&views, views.items.item_of(version)?, version, at, &predicate)?, hit.score))
+        let searching = Searching { views: &views, index: &index, vectors: vectors.as_deref(), at };
+        let ranked = searching.ranked(&asked, mode, vector.as_deref(), &predicate);
+        let sketch = |one: &Ranked| {
+            let version = views.items.version(one.relevant.row)?;
+            let item = views.items.item_of(version)?;
+            Some((Sketch::of(&views, item, version, at, &predicate)?, *one))
         };
-        (hits.iter().filter_map(sketch).collect::<Vec<_>>(), at)
+        (ranked.iter().filter_map(sketch).collect::<Vec<_>>(), at)
     };
     let mut results = Vec::with_capacity(sketches.len());
-    for (sketch, score) in sketches {
-        let relevance = relevance(score);
-        results.push(Found { item: fill(sketch, tenant, caller)?, score: relevance, relevance });
+    for (sketch, one) in sketches {
+        let item = fill(sketch, tenant, caller)?;
+        let age = tenant.now().since(item.updated_at).as_micros() as f64 / 1e6;
+        metrics::histogram!("tabellion_retrieval_staleness_seconds").record(age);
+        results.push(Found { item, score: one.score, relevance: one.relevant.relevance });
     }
-    results.extend(working::search(tenant, caller, query, &words)?);
-    results.sort_by(|a, b| b.score.total_cmp(&a.score));
-    results.truncate(usize::try_from(k).unwrap_or(usize::MAX));
-    Ok(SearchReply { results, mode: "lexical", token: tenant.token(caller, at.lsn) })
+    if mode != Mode::Dense {
+        results.extend(working::search(tenant, caller, query, &words)?);
+        results.sort_by(|a, b| b.score.total_cmp(&a.score));
+    }
+    results.truncate(asked.k);
+    Ok(SearchReply { results, mode: mode.as_str(), token: tenant.token(caller, at.lsn) })
 }
 
-/// The best `k`, ties to the newer.
-fn best(mut hits: Vec<Hit>, k: usize) -> Vec<Hit> {
-    let order = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then(b.row.cmp(&a.row));
-    if hits.len() > k && k > 0 {
-        hits.select_nth_unstable_by(k - 1, order);
+/// What the query means, and how it can be searched: without a model that answers, by words.
+async fn meaning(
+    tenant: &Tenant,
+    caller: &Caller,
+    asked: &Asked<'_>,
+) -> Result<(Option<Cow<'static, [f32]>>, Mode), Refusal> {
+    let Some(vectors) = &tenant.shared.vectors else { return Ok((None, asked.mode)) };
+    if asked.mode == Mode::Lexical {
+        return Ok((None, Mode::Lexical));
     }
-    hits.truncate(k);
-    hits.sort_unstable_by(order);
-    hits
+    if let Some(given) = asked.vector {
+        return Ok((Some(Cow::Owned(given.to_vec())), asked.mode));
+    }
+    let wait = Duration::from_millis(tenant.limits.embedding_wait_ms);
+    let owner = (tenant.shared.tenant, caller.user());
+    let bare = tenant.shared.index.read().sessions.without_names(caller.user(), asked.query);
+    match vectors.embedding().one(owner, &bare, wait).await {
+        Ok(vector) => Ok((Some(Cow::Owned(vector.to_vec())), asked.mode)),
+        Err(error) => {
+            tracing::warn!(%error, "a query has no vector");
+            match asked.mode {
+                Mode::Dense => Err(Refusal::new(
+                    Code::EmbedderUnavailable,
+                    "the embedding model does not answer; try again, or search with mode `lexical`",
+                )
+                .retry_after(Period::from_secs(5))),
+                Mode::Hybrid | Mode::Lexical => Ok((None, Mode::Lexical)),
+            }
+        }
+    }
 }
 
-fn check_query(query: &SearchQuery) -> Result<(), Refusal> {
-    if query.query.trim().is_empty() || query.query.len() > QUERY_BYTES_MAX {
-        let fault = Fault::new(
-            "/query",
-            Code::ConstraintViolation,
-            format!("1 to {QUERY_BYTES_MAX} bytes, not blank"),
-        );
-        return Err(Refusal::new(Code::SchemaInvalid, "nothing to search for").with(vec![fault]));
+/// Waits until the index has what the log had when the question came, and the vectors what the caller demands.
+async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode) -> Result<(), Refusal> {
+    let patience = Duration::from_millis(tenant.limits.min_token_wait_ms);
+    let demanded: Option<Lsn> = match &query.min_token {
+        Some(token) => Some(tenant.position(caller, token, "min_token")?),
+        None => None,
+    };
+    if let Some(lsn) = demanded {
+        tenant.reached(lsn).await?;
     }
-    match query.mode.as_deref() {
-        None | Some("hybrid" | "lexical") => Ok(()),
-        Some("dense" | "graph") => {
-            let fault = Fault::new("/mode", Code::ModeUnavailable, "hybrid or lexical");
-            Err(Refusal::new(
-                Code::ModeUnavailable,
-                "this server has no such view; search with mode `hybrid` or `lexical`",
-            )
-            .with(vec![fault]))
+    let latest = tenant.shared.views.read().lsn();
+    let indexed = tenant.shared.index.reached(latest, patience).await;
+    if demanded.is_some_and(|lsn| !indexed && tenant.shared.index.read().lsn() < lsn) {
+        return Err(behind());
+    }
+    match (demanded, &tenant.shared.vectors) {
+        // A hybrid search finds by its words what has no vector yet; a dense one would miss it.
+        (Some(lsn), Some(vectors)) if mode != Mode::Lexical => {
+            let made = !vectors.is_failing() && vectors.reached(lsn, patience).await;
+            if made || mode == Mode::Hybrid { Ok(()) } else { Err(behind()) }
         }
-        Some(_) => {
-            let fault =
-                Fault::new("/mode", Code::ConstraintViolation, "one of hybrid, dense, lexical, graph");
-            Err(Refusal::new(Code::SchemaInvalid, "unknown mode").with(vec![fault]))
+        _ => Ok(()),
+    }
+}
+
+/// A candidate, and what results are ordered by.
+#[derive(Debug, Clone, Copy)]
+struct Ranked {
+    relevant: Relevant,
+    score: f64,
+}
+
+/// Everything that is searched, at one moment.
+struct Searching<'a> {
+    views: &'a Views,
+    index: &'a Index,
+    vectors: Option<&'a VectorView>,
+    at: Moment,
+}
+
+impl Searching<'_> {
+    fn ranked(
+        &self,
+        asked: &Asked<'_>,
+        mode: Mode,
+        vector: Option<&[f32]>,
+        predicate: &Predicate,
+    ) -> Vec<Ranked> {
+        let scope =
+            Scope { predicate, at: self.at, layers: &asked.layers, namespace: asked.namespace };
+        let mut question = Question::of(asked.query);
+        question.vector = vector;
+        question.days = days_named(asked.query, day_of(self.at.time), self.index.sessions.years(predicate.owner()));
+        let rows = self.rows(&question, mode, &scope);
+        let places = Places {
+            items: &self.views.items,
+            index: self.index,
+            vectors: self.vectors,
+            scope: &scope,
+            rows: &rows,
+            effort: if asked.exact { Effort::Exact } else { Effort::Planned },
+        };
+        let (found, weighed) = match mode {
+            Mode::Lexical => (rank::lexical(&places, &question, asked.k), false),
+            Mode::Dense => (rank::dense(&places, &question, asked.k), false),
+            Mode::Hybrid => {
+                let depth = asked.k.max(WEIGHED_MAX);
+                (rank::hybrid(&places, &question, depth, &asked.without), true)
+            }
+        };
+        let ranked = found.into_iter().map(|relevant| self.weigh(relevant, weighed)).collect();
+        self.chosen(ranked, asked)
+    }
+
+    /// The rows that may be found; with quotations, those that hold them all.
+    fn rows(&self, question: &Question<'_>, mode: Mode, scope: &Scope<'_>) -> Cow<'_, RoaringBitmap> {
+        let mut rows = self.views.items.visible_rows(scope.predicate, self.at);
+        if mode != Mode::Dense {
+            for phrase in &question.phrases {
+                let holding: RoaringBitmap = self.index.lexical.with_phrase(phrase).into_iter().collect();
+                *rows.to_mut() &= holding;
+            }
         }
+        rows
+    }
+
+    /// By relevance alone, or weighed with how far the version can be relied on.
+    fn weigh(&self, relevant: Relevant, weighed: bool) -> Ranked {
+        let score = match self.views.items.version(relevant.row) {
+            Some(version) if weighed => {
+                let standing = self.index.standing(relevant.row, version.confidence);
+                let age = self.at.time.since(version.time);
+                standing.utility(relevant.relevance, rank::freshness(version.layer, age))
+            }
+            _ => relevant.relevance,
+        };
+        Ranked { relevant, score }
+    }
+
+    /// The best, or the best of those that differ enough from what was chosen before (maximal marginal relevance).
+    fn chosen(&self, mut ranked: Vec<Ranked>, asked: &Asked<'_>) -> Vec<Ranked> {
+        ranked.sort_by(|a, b| {
+            b.score.total_cmp(&a.score).then_with(|| b.relevant.row.cmp(&a.relevant.row))
+        });
+        let (Some(vectors), true) = (self.vectors, asked.diversity > 0.0) else {
+            ranked.truncate(asked.k);
+            return ranked;
+        };
+        let likeness = |a: &Ranked, b: &Ranked| {
+            let (a, b) = (vectors.vector(a.relevant.row), vectors.vector(b.relevant.row));
+            f64::from(rank::dot(a.unwrap_or_default(), b.unwrap_or_default()))
+        };
+        let mut chosen: Vec<Ranked> = Vec::with_capacity(asked.k);
+        // The nearest that was chosen so far, for each that was not.
+        let mut nearest = vec![0.0f64; ranked.len()];
+        while chosen.len() < asked.k && !ranked.is_empty() {
+            let worth = |(one, near): (&Ranked, &f64)| {
+                (1.0 - asked.diversity) * one.score - asked.diversity * near
+            };
+            let worths: Vec<f64> = ranked.iter().zip(&nearest).map(worth).collect();
+            let best = (0..worths.len()).rev().max_by(|a, b| {
+                worths.get(*a).unwrap_or(&0.0).total_cmp(worths.get(*b).unwrap_or(&0.0))
+            });
+            let Some(best) = best else { break };
+            let one = ranked.remove(best);
+            nearest.remove(best);
+            for (other, near) in ranked.iter().zip(&mut nearest) {
+                *near = near.max(likeness(&one, other));
+            }
+            chosen.push(one);
+        }
+        chosen
     }
 }

@@ -88,7 +88,7 @@ impl Kept {
     fn load_lists(&self, view: &mut VectorView) {
         let closed = self.store.lists(&self.model).ok().flatten();
         let bytes = closed.and_then(|closed| unseal(&self.key, &self.place(Lsn::ZERO), &closed).ok());
-        if let Some(lists) = bytes.and_then(|bytes| Lists::import(&bytes).ok()) {
+        if let Some(lists) = bytes.and_then(|bytes| view.import_lists(&bytes).ok()) {
             view.adopt(lists);
         }
     }
@@ -375,9 +375,10 @@ impl Making<'_> {
         if !self.vectors.is_open() {
             return;
         }
-        let bytes = lists.export();
-        self.vectors.view.write().adopt(lists);
-        if let Some(kept) = &self.vectors.kept {
+        let before = self.vectors.view.write().adopt(lists);
+        drop(before);
+        let bytes = self.vectors.view.read().export_lists();
+        if let (Some(kept), Some(bytes)) = (&self.vectors.kept, bytes) {
             let closed = seal(&kept.key, &self.shared.random(), &kept.place(Lsn::ZERO), &bytes);
             if let Err(error) = kept.store.put_lists(&kept.model, &closed) {
                 tracing::warn!(%error, "lists could not be kept; they are made again when needed");

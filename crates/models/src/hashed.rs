@@ -57,10 +57,10 @@ impl Embedder for Hashed {
 
 fn vector_of(text: &str) -> Vec<f32> {
     let mut sums = vec![0.0; DIMENSIONS];
-    let words = terms(text).counts;
-    for (word, count) in &words {
+    let words = terms(text).words;
+    for (word, places) in &words {
         let common = if COMMON_WORDS.binary_search(&word.as_str()).is_ok() { COMMON_WEIGHT } else { 1.0 };
-        add_word(&mut sums, word, (*count as f32).sqrt() * common);
+        add_word(&mut sums, word, (places.len() as f32).sqrt() * common);
     }
     if words.is_empty() {
         add_word(&mut sums, text.trim(), 1.0);

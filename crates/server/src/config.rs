@@ -4,6 +4,7 @@
 //! receive small structs and never see a `Config`. Secrets are no part of it: they come from the environment alone, so
 //! that a configuration can be shown to anyone.
 
+use crate::models::{Embedding, Provider};
 use figment::Figment;
 use figment::providers::{Env, Format, Serialized, Toml};
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,8 @@ const ENV_PREFIX: &str = "TABELLION_";
 const ADMIN_KEY_CHARS_MIN: usize = 16;
 
 /// Names of the environment that are settings; others, such as `TABELLION_URL`, are of other programs.
-const SECTIONS: [&str; 8] = ["data", "listen", "tls", "log", "audit", "limits", "mcp", "shutdown"];
+const SECTIONS: [&str; 9] =
+    ["data", "listen", "tls", "log", "audit", "embedding", "limits", "mcp", "shutdown"];
 
 /// What could not be read or would not work, and what to set instead.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +46,12 @@ pub enum ConfigError {
     /// Half of a key pair.
     #[error("tls.cert and tls.key belong together: {0} is not set")]
     HalfTls(&'static str),
+    /// An endpoint that is only half described.
+    #[error("embedding.{0} must be set for embedding.provider = \"http\"")]
+    Embedding(&'static str),
+    /// The model that is wanted cannot be had.
+    #[error("{0}")]
+    Model(String),
     /// A limit of nothing.
     #[error("limits.{0} must be at least 1")]
     NoRoom(&'static str),
@@ -71,6 +79,8 @@ pub struct Config {
     pub log: Log,
     /// The trail.
     pub audit: Audit,
+    /// What turns texts into vectors.
+    pub embedding: Embedding,
     /// Bounds of everything.
     pub limits: Limits,
     /// The MCP endpoint.
@@ -191,6 +201,8 @@ pub struct Limits {
     pub working_items_max: usize,
     /// How long a read waits for its `min_token`.
     pub min_token_ms_max: u64,
+    /// How long a search waits for the vector of its query.
+    pub embedding_ms_max: u64,
 }
 
 /// The MCP endpoint.
@@ -223,8 +235,26 @@ pub struct Flags {
     pub tls: TlsFlags,
     #[serde(skip_serializing_if = "LogFlags::is_empty")]
     pub log: LogFlags,
+    #[serde(skip_serializing_if = "EmbeddingFlags::is_empty")]
+    pub embedding: EmbeddingFlags,
     #[serde(skip)]
     pub test_clock: bool,
+}
+
+/// What the command line says of the embedding model.
+#[derive(Debug, Clone, Default, Serialize)]
+#[expect(missing_docs, reason = "as for Flags")]
+pub struct EmbeddingFlags {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<Provider>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+}
+
+impl EmbeddingFlags {
+    const fn is_empty(&self) -> bool {
+        self.provider.is_none() && self.folder.is_none()
+    }
 }
 
 /// What the command line says of TLS.
@@ -267,6 +297,7 @@ impl Default for Config {
             tls: Tls::default(),
             log: Log::default(),
             audit: Audit::default(),
+            embedding: Embedding::default(),
             limits: Limits::default(),
             mcp: Mcp::default(),
             shutdown: Shutdown::default(),
@@ -298,6 +329,7 @@ impl Default for Limits {
             commit_entries_max: engine.batch_max,
             working_items_max: engine.working_max,
             min_token_ms_max: engine.min_token_wait_ms,
+            embedding_ms_max: engine.embedding_wait_ms,
         }
     }
 }
@@ -346,6 +378,7 @@ impl Config {
         if tls.is_none() && !self.listen.ip().is_loopback() {
             return Err(ConfigError::OpenWithoutTls(self.listen));
         }
+        self.embedding.check()?;
         self.limits.check()
     }
 
@@ -425,6 +458,7 @@ impl Limits {
             page_max: self.page_max,
             working_max: self.working_items_max,
             min_token_wait_ms: self.min_token_ms_max,
+            embedding_wait_ms: self.embedding_ms_max,
         }
     }
 }
@@ -436,10 +470,12 @@ pub struct Secrets {
     pub admin_key: Option<String>,
     /// The master key; none takes it from the data directory.
     pub master_key: Option<Secret>,
+    /// What the embedding endpoint asks for.
+    pub embedding_key: Option<String>,
 }
 
 impl Secrets {
-    /// Reads `TABELLION_ADMIN_KEY` and `TABELLION_MASTER_KEY`.
+    /// Reads `TABELLION_ADMIN_KEY`, `TABELLION_MASTER_KEY` and `TABELLION_EMBEDDING_KEY`.
     ///
     /// # Errors
     /// When the master key is not one, or the admin key could be guessed.
@@ -454,7 +490,7 @@ impl Secrets {
         if admin_key.as_ref().is_some_and(|key| key.chars().count() < ADMIN_KEY_CHARS_MIN) {
             return Err(ConfigError::AdminKey);
         }
-        Ok(Self { admin_key, master_key })
+        Ok(Self { admin_key, master_key, embedding_key: var("EMBEDDING_KEY") })
     }
 }
 

@@ -156,6 +156,7 @@ mod tests {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SeededEntropy::new(1)),
             limits: EngineLimits::default(),
+            embedder: None,
             audit_reads: AuditReads::Async,
         };
         Arc::new(App::new(Engine::open(options).unwrap().0, Limits::default(), None))

@@ -10,6 +10,7 @@ mod intake;
 mod logs;
 pub mod mcp;
 mod metrics;
+pub mod models;
 mod rate;
 mod refusal;
 mod rest;

@@ -163,7 +163,14 @@ fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
 /// Opening replays what the views have not seen yet: off the threads that answer.
 async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstStart>), ServeError> {
     let clock = config.test_clock.then(|| Arc::new(ManualClock::at(SystemClock.now())));
+    let (embedding, key) = (config.embedding.clone(), secrets.embedding_key);
+    let embedder = tokio::task::spawn_blocking(move || embedding.open(key));
+    let embedder = embedder.await.map_err(|_| ServeError::Lost)??;
+    if let Some(embedder) = &embedder {
+        tracing::info!(model = embedder.model(), dimensions = embedder.dimensions(), "embedding model");
+    }
     let options = Options {
+        embedder,
         data: Some(config.data.clone()),
         master_key: secrets.master_key,
         admin_key: secrets.admin_key,

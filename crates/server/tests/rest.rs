@@ -83,6 +83,7 @@ impl Server {
             clock: Arc::new(ManualClock::at("2026-11-15T00:00:00Z".parse().unwrap())),
             entropy: Arc::new(SeededEntropy::new(7)),
             limits: tabellion_engine::EngineLimits::default(),
+            embedder: None,
             audit_reads: AuditReads::Sync,
         };
         let (engine, _) = Engine::open(options).unwrap();

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tabellion_core::error::Code;
 use tabellion_engine::ports::{SystemClock, SystemEntropy};
 use tabellion_engine::{AuditReads, Engine, EngineLimits, Options};
-use tabellion_server::Secrets;
+use tabellion_server::{Config, Flags, Secrets};
 use tabellion_store::DataDir;
 use tokio::runtime::Runtime;
 
@@ -72,7 +72,10 @@ fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
     if given.is_none() && DataDir::at(data).tenants().is_ok_and(|tenants| !tenants.is_empty()) {
         bail!("{} is there already: set TABELLION_KEY to a key of it", data.display());
     }
+    let flags = Flags { data: Some(data.to_owned()), ..Flags::default() };
+    let embedder = Config::load(None, &flags)?.embedding.open(secrets.embedding_key)?;
     let options = Options {
+        embedder,
         data: Some(data.to_owned()),
         master_key: secrets.master_key,
         admin_key: secrets.admin_key,

@@ -8,7 +8,8 @@ use banner::Banner;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tabellion_server::config::{LogFlags, LogFormat, LogLevel, TlsFlags};
+use tabellion_server::config::{EmbeddingFlags, LogFlags, LogFormat, LogLevel, TlsFlags};
+use tabellion_server::models::Provider;
 use tabellion_server::{Config, Flags, Secrets};
 use tokio::sync::oneshot;
 
@@ -21,6 +22,7 @@ use tokio::sync::oneshot;
 #[command(after_help = "\
 Examples:
   tabellion serve --data data
+  tabellion serve --data data --embedder minilm --model model
   tabellion serve --data data --listen 0.0.0.0:7600 --tls-cert cert.pem --tls-key key.pem
   tabellion config > tabellion.toml; tabellion serve --config tabellion.toml
 
@@ -41,6 +43,12 @@ pub(crate) struct Serve {
     /// Its private key, as PEM
     #[arg(long, value_name = "FILE")]
     tls_key: Option<PathBuf>,
+    /// What turns texts into vectors (default: auto, which takes MiniLM if its files are there)
+    #[arg(long, value_name = "MODEL", value_parser = ["auto", "minilm", "http", "hashed", "none"])]
+    embedder: Option<String>,
+    /// The folder with the files of MiniLM (default: model)
+    #[arg(long, value_name = "DIR")]
+    model: Option<PathBuf>,
     /// How log lines on stderr look
     #[arg(long, value_name = "FORMAT", value_parser = ["json", "text"])]
     log_format: Option<String>,
@@ -81,6 +89,16 @@ fn flags(args: Serve) -> Flags {
             _ => LogLevel::Info,
         }),
     };
+    let embedding = EmbeddingFlags {
+        provider: args.embedder.map(|word| match word.as_str() {
+            "minilm" => Provider::Minilm,
+            "http" => Provider::Http,
+            "hashed" => Provider::Hashed,
+            "none" => Provider::None,
+            _ => Provider::Auto,
+        }),
+        folder: args.model,
+    };
     let tls = TlsFlags { cert: args.tls_cert, key: args.tls_key };
-    Flags { data: args.data, listen: args.listen, tls, log, test_clock: args.test_clock }
+    Flags { data: args.data, listen: args.listen, tls, log, embedding, test_clock: args.test_clock }
 }

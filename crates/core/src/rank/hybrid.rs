@@ -19,28 +19,23 @@ const REACH: usize = 2;
 /// A text whose meaning is farther from the question is no candidate (SHARE-22).
 const COSINE_MIN: f32 = 0.1;
 
-/// What a word counts that stands one text, or two texts, away.
-const NEAR_WORDS: [f64; REACH] = [0.5, 0.35];
-/// What it counts more in the text before, if that one asks something.
-const ANSWER: f64 = 0.4;
-/// The share of words that the whole session has.
-const SESSION_WORDS: f64 = 0.2;
+/// What a word counts that stands up to two texts away.
+const NEAR_WORDS: f64 = 0.5;
+/// What it counts in the text before, if that one asks something: an answer inherits its question.
+const ASKED_WORDS: f64 = 0.9;
 /// The weight of words, own and near.
-const WORDS: f64 = 0.6;
+const WORDS: f64 = 1.0;
 /// The weight of a text's own meaning, of each direct neighbour's, and of the nearest in its session.
-const MEANING: f64 = 0.5;
-const NEAR_MEANING: f64 = 0.15;
-const SESSION_MEANING: f64 = 0.2;
+const MEANING: f64 = 1.25;
+const NEAR_MEANING: f64 = 0.4;
+const SESSION_MEANING: f64 = 0.6;
 /// The weight of being said by someone whom the question names.
-const SPEAKER: f64 = 0.1;
+const SPEAKER: f64 = 0.25;
 /// The weight of the day that the question names, and the days after which it has faded to a third.
-const TIME: f64 = 0.5;
+const TIME: f64 = 1.0;
 const TIME_DAYS: f64 = 7.0;
-/// What a text gains by having something to say, and the words that are enough for it.
-const LENGTH: f64 = 0.1;
-const LENGTH_WORDS: f64 = 20.0;
 /// What a text loses that ends in a question.
-const QUESTION: f64 = 0.1;
+const QUESTION: f64 = 0.25;
 
 word_list! {
     /// What can be left out of a hybrid search.
@@ -51,16 +46,14 @@ word_list! {
         1 Meaning = "meaning",
         /// The texts before and after.
         2 Neighbours = "neighbours",
-        /// The session as a whole.
+        /// The nearest meaning in the session.
         3 Session = "session",
         /// Who speaks.
         4 Speaker = "speaker",
         /// The day that the question names.
         5 Time = "time",
-        /// That short texts say little.
-        6 Length = "length",
         /// That a question is no answer.
-        7 Question = "question",
+        6 Question = "question",
     }
 }
 
@@ -113,7 +106,8 @@ fn by_meaning(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<(Ro
     let (Some(vectors), Some(vector)) = (places.vectors, question.vector) else { return Vec::new() };
     let admits = |row: Row| places.scope.admits_row(places.items, row);
     let allowed = Allowed { rows: Some(places.rows), admits: &admits };
-    let near = vectors.search(vector, &allowed, k, places.effort);
+    // A vector of another length is near to nothing; whoever takes it in has refused it before.
+    let near = vectors.search(vector, &allowed, k, places.effort).unwrap_or_default();
     near.into_iter().map(|near| (near.row, near.cosine)).collect()
 }
 
@@ -141,16 +135,11 @@ struct Known {
     cosine: f64,
 }
 
-/// What is known of a session, from its candidates.
-struct Session {
-    strengths: Vec<f64>,
-    cosine: f64,
-}
-
 struct Pool {
     candidates: Vec<Candidate>,
     known: HashMap<Row, Known>,
-    sessions: HashMap<u32, Session>,
+    /// The nearest meaning among the candidates of each session.
+    sessions: HashMap<u32, f64>,
     weights: Vec<f64>,
 }
 
@@ -189,15 +178,9 @@ impl Pool {
     fn sum_up(&mut self, places: &Places<'_>) {
         for candidate in &self.candidates {
             let Some(session) = places.index.sessions.session_of(candidate.row) else { continue };
-            let Some(known) = self.known.get(&candidate.row) else { continue };
-            let sum = self
-                .sessions
-                .entry(session)
-                .or_insert_with(|| Session { strengths: vec![0.0; self.weights.len()], cosine: -1.0 });
-            sum.cosine = sum.cosine.max(known.cosine);
-            for (most, strength) in sum.strengths.iter_mut().zip(&known.strengths) {
-                *most = most.max(*strength);
-            }
+            let cosine = self.known.get(&candidate.row).map_or(0.0, |known| known.cosine);
+            let nearest = self.sessions.entry(session).or_insert(cosine);
+            *nearest = nearest.max(cosine);
         }
     }
 
@@ -213,7 +196,19 @@ impl Pool {
 fn cosine(places: &Places<'_>, question: &Question<'_>, row: Row) -> f64 {
     let (Some(vectors), Some(asked)) = (places.vectors, question.vector) else { return 0.0 };
     let vector = vectors.vector(row).unwrap_or_default();
-    f64::from(vector.iter().zip(asked).map(|(a, b)| a * b).sum::<f32>())
+    f64::from(dot(vector, asked))
+}
+
+/// The sum of products. In lanes, which the compiler turns into vector instructions.
+#[must_use]
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut lanes = [0.0f32; 16];
+    for (a, b) in a.chunks(16).zip(b.chunks(16)) {
+        for ((lane, a), b) in lanes.iter_mut().zip(a).zip(b) {
+            *lane += a * b;
+        }
+    }
+    lanes.iter().sum()
 }
 
 struct Scoring<'a> {
@@ -242,23 +237,14 @@ impl Scoring<'_> {
     /// The score that no text exceeds.
     fn most(&self) -> f64 {
         let time = if self.question.days.is_empty() { 0.0 } else { TIME };
-        WORDS + MEANING + 2.0 * NEAR_MEANING + SESSION_MEANING + SPEAKER + time + LENGTH
+        WORDS + MEANING + 2.0 * NEAR_MEANING + SESSION_MEANING + SPEAKER + time
     }
 
     /// Each candidate's share of words: those of the strongest candidate are the whole.
     fn words(&self) -> Vec<f64> {
-        let own: Vec<f64> = self.pool.candidates.iter().map(|candidate| self.near_words(candidate)).collect();
-        let of_session = |candidate: &Candidate| {
-            let session = self.session(candidate.row);
-            session.map_or(0.0, |session| self.pool.weighed(&session.strengths))
-        };
-        let sessions: Vec<f64> = self.pool.candidates.iter().map(of_session).collect();
-        let (most, most_of_sessions) = (largest(&own), largest(&sessions));
-        let share = if self.uses(Knob::Session) { SESSION_WORDS } else { 0.0 };
-        let sum = |(own, session): (&f64, &f64)| own / most + share * session / most_of_sessions;
-        let both: Vec<f64> = own.iter().zip(&sessions).map(sum).collect();
-        let most = largest(&both);
-        both.iter().map(|words| WORDS * words / most).collect()
+        let words: Vec<f64> = self.pool.candidates.iter().map(|candidate| self.near_words(candidate)).collect();
+        let most = largest(&words);
+        words.iter().map(|words| WORDS * words / most).collect()
     }
 
     /// Each word counts where it stands strongest: in the text, or at a discount around it.
@@ -270,9 +256,8 @@ impl Scoring<'_> {
         if self.uses(Knob::Neighbours) {
             for (side, rows) in candidate.around.iter().enumerate() {
                 for (step, row) in rows.iter().enumerate() {
-                    let share = NEAR_WORDS.get(step).copied().unwrap_or(0.0);
                     let asked = side == 0 && step == 0 && self.places.index.sessions.asks(*row) != Asks::Nothing;
-                    let share = if asked { share + ANSWER } else { share };
+                    let share = if asked { ASKED_WORDS } else { NEAR_WORDS };
                     let Some(known) = self.pool.known.get(row) else { continue };
                     for (most, strength) in strongest.iter_mut().zip(&known.strengths) {
                         *most = most.max(share * strength);
@@ -283,20 +268,21 @@ impl Scoring<'_> {
         self.pool.weighed(&strongest)
     }
 
+    /// What is not there, a neighbour or a session, is taken to mean what the text means.
     fn meaning(&self, candidate: &Candidate) -> f64 {
-        let mut score = MEANING * self.pool.cosine(candidate.row);
-        if self.uses(Knob::Neighbours) {
-            let direct = candidate.around.iter().filter_map(|side| side.first());
-            score += direct.map(|row| NEAR_MEANING * self.pool.cosine(*row)).sum::<f64>();
-        }
-        if self.uses(Knob::Session) {
-            let cosine = self.session(candidate.row).map_or(0.0, |session| session.cosine);
-            score += SESSION_MEANING * cosine;
-        }
-        score
+        let own = self.pool.cosine(candidate.row);
+        let near = |side: &Vec<Row>| match side.first() {
+            Some(row) if self.uses(Knob::Neighbours) => self.pool.cosine(*row),
+            _ => own,
+        };
+        let session = self.places.index.sessions.session_of(candidate.row);
+        let nearest = session.filter(|_| self.uses(Knob::Session)).and_then(|session| self.pool.sessions.get(&session));
+        MEANING * own
+            + NEAR_MEANING * candidate.around.iter().map(near).sum::<f64>()
+            + SESSION_MEANING * nearest.copied().unwrap_or(own)
     }
 
-    /// Who speaks, when, and whether anything is said at all.
+    /// Who speaks, when, and whether it is an answer at all.
     fn circumstances(&self, candidate: &Candidate) -> f64 {
         let (sessions, row) = (&self.places.index.sessions, candidate.row);
         let mut score = 0.0;
@@ -310,18 +296,10 @@ impl Scoring<'_> {
         {
             score += TIME * (-f64::from(days_off(&self.question.days, day)) / TIME_DAYS).exp();
         }
-        if self.uses(Knob::Length) {
-            let words = f64::from(self.places.index.lexical.length(row));
-            score += LENGTH * (words / LENGTH_WORDS).min(1.0);
-        }
         if self.uses(Knob::Question) && sessions.asks(row) == Asks::AtTheEnd {
             score -= QUESTION;
         }
         score
-    }
-
-    fn session(&self, row: Row) -> Option<&Session> {
-        self.pool.sessions.get(&self.places.index.sessions.session_of(row)?)
     }
 }
 

@@ -1,22 +1,55 @@
 //! What search finds texts by. It trails the log: writes do not wait for words to be taken apart.
 
 use super::{
-    ItemsView, LexicalView, NotACheckpoint, Opened, Said, SessionsView, from_checkpoint, to_checkpoint,
+    ItemsView, LexicalView, NotACheckpoint, Opened, Row, Said, SessionsView, from_checkpoint, to_checkpoint,
 };
 use crate::canonical::{Hash, sha256};
 use crate::item::Content;
 use crate::log::{Entry, Event, Lsn};
+use crate::rank::Standing;
 use crate::text::{Analyser, Terms};
 
 /// Changes when the shape of the index or the making of words changes: an old checkpoint is dropped and folded anew.
 const CHECKPOINT_SHAPE: u32 = 1;
 
 /// A version as the index takes it in. Made outside of any lock.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Passage {
     terms: Terms,
     said: Said,
+    authority: Authority,
     namespace: String,
+}
+
+/// How much the evidence of a version counts: on average, and at most.
+#[derive(Debug, Clone, Copy, PartialEq, Default, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+struct Authority {
+    #[n(0)]
+    mean: f32,
+    #[n(1)]
+    most: f32,
+}
+
+impl Authority {
+    /// That of the evidence in a provenance record; nothing without evidence.
+    fn of(provenance: &[u8]) -> Self {
+        #[derive(serde::Deserialize)]
+        struct Cited {
+            #[serde(default)]
+            evidence_refs: Vec<Source>,
+        }
+        #[derive(serde::Deserialize)]
+        struct Source {
+            authority: f32,
+        }
+        let Ok(cited) = serde_json::from_slice::<Cited>(provenance) else { return Self::default() };
+        let all = || cited.evidence_refs.iter().map(|source| source.authority.clamp(0.0, 1.0));
+        match cited.evidence_refs.len() {
+            0 => Self::default(),
+            count => Self { mean: all().sum::<f32>() / count as f32, most: all().fold(0.0, f32::max) },
+        }
+    }
 }
 
 impl Passage {
@@ -28,6 +61,7 @@ impl Passage {
         Some(Self {
             terms: analyser.terms(&content.indexed_text()),
             said: Said::of(&content),
+            authority: Authority::of(&version.provenance),
             namespace: version.namespace.clone(),
         })
     }
@@ -45,6 +79,8 @@ pub struct Index {
     /// Conversations.
     #[n(2)]
     pub sessions: SessionsView,
+    #[n(3)]
+    authorities: Vec<Authority>,
 }
 
 impl Index {
@@ -64,9 +100,20 @@ impl Index {
             let (nothing, nowhere) = (Said::default(), String::new());
             let said = passage.map_or(&nothing, |passage| &passage.said);
             let namespace = passage.map_or(&nowhere, |passage| &passage.namespace);
+            self.authorities.push(passage.map_or_else(Authority::default, |passage| passage.authority));
             self.sessions.write((written.owner, namespace), said, (entry.time, &written.parents), items);
         }
         self.lsn = entry.lsn;
+    }
+
+    /// How far a version can be relied on, given what its writer claims. Evidence that nobody has compared with the
+    /// statement supports it as far as its authority goes.
+    #[must_use]
+    pub fn standing(&self, row: Row, confidence: f64) -> Standing {
+        let authority = self.authorities.get(row as usize).copied().unwrap_or_default();
+        let mean = f64::from(authority.mean);
+        let authority_max = f64::from(authority.most);
+        Standing { confidence, fact: mean, authority: mean, authority_max, approved: false }
     }
 
     /// The bytes of a checkpoint.

@@ -109,6 +109,9 @@ pub struct SessionsView {
     speakers: Vec<Vec<String>>,
     #[n(4)]
     speakers_named: BTreeMap<(UserId, String), u32>,
+    /// The first and the last day, by owner.
+    #[n(5)]
+    days: BTreeMap<UserId, (i32, i32)>,
 }
 
 impl SessionsView {
@@ -133,6 +136,8 @@ impl SessionsView {
         }
         let speaker = said.speaker.as_ref().map(|name| self.speaker(owner, name));
         let day = said.day.unwrap_or_else(|| day_of(written.0));
+        let (first, last) = self.days.entry(owner).or_insert((day, day));
+        (*first, *last) = ((*first).min(day), (*last).max(day));
         self.marks.push(Mark { session, place, speaker, day, asks: said.asks });
     }
 
@@ -167,6 +172,14 @@ impl SessionsView {
         self.marks.get(row as usize).map(|mark| mark.day)
     }
 
+    /// The first and the last year that an owner's texts are of, and one more on either side.
+    #[must_use]
+    pub fn years(&self, owner: UserId) -> (i16, i16) {
+        let (first, last) = self.days.get(&owner).copied().unwrap_or_default();
+        let year = |day: i32| i16::try_from(1970 + day / 365).unwrap_or(1970);
+        (year(first).saturating_sub(1), year(last).saturating_add(1))
+    }
+
     /// Whether a text asks something.
     #[must_use]
     pub fn asks(&self, row: Row) -> Asks {
@@ -189,6 +202,23 @@ impl SessionsView {
         })
     }
 
+    /// A question without the names of those who speak in an owner's texts. The name of who is asked about says little of
+    /// what is asked, and lies nearest to texts that greet that person.
+    #[must_use]
+    pub fn without_names(&self, owner: UserId, question: &str) -> String {
+        let from = (owner, String::new());
+        let names = self.speakers_named.range(from..).take_while(|((of, _), _)| *of == owner);
+        let names: Vec<&str> = names.flat_map(|((_, name), _)| name.split_whitespace()).collect();
+        let mut bare = String::with_capacity(question.len());
+        for run in question.split_inclusive(|c: char| !c.is_alphanumeric()) {
+            let word = run.trim_end_matches(|c: char| !c.is_alphanumeric());
+            bare.push_str(if names.contains(&word) { run.get(word.len()..).unwrap_or("") } else { run });
+        }
+        let bare: Vec<&str> = bare.split_whitespace().collect();
+        let bare = bare.join(" ");
+        if bare.contains(char::is_alphanumeric) { bare } else { question.to_owned() }
+    }
+
     /// Up to `reach` texts before this one and up to `reach` after it, nearest first, among those in the scope.
     #[must_use]
     pub fn around(&self, row: Row, reach: usize, items: &ItemsView, scope: &Scope<'_>) -> [Vec<Row>; 2] {
@@ -198,7 +228,7 @@ impl SessionsView {
         let at = places.partition_point(|(place, _)| *place < mark.place);
         let (before, rest) = places.split_at(at);
         let after = rest.iter().filter(|(place, _)| *place > mark.place);
-        let seen = |&(_, row): &&(u32, Row)| scope.admits_row(items, row);
+        let seen = |(_, row): &&(u32, Row)| scope.admits_row(items, *row);
         let before = before.iter().rev().filter(seen).take(reach).map(|(_, row)| *row).collect();
         let after = after.filter(seen).take(reach).map(|(_, row)| *row).collect();
         [before, after]

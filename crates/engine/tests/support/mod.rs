@@ -33,6 +33,7 @@ pub(crate) fn open_at(data: Option<&Path>, seed: u64, clock: Arc<ManualClock>) -
         clock: Arc::clone(&clock) as Arc<dyn Clock>,
         entropy: Arc::new(SeededEntropy::new(seed)),
         limits: EngineLimits::default(),
+        embedder: None,
         audit_reads: AuditReads::Sync,
     };
     let admin_key = options.admin_key.clone().unwrap();

@@ -123,12 +123,16 @@ impl From<proto::SearchRequest> for reply::SearchQuery {
     fn from(asked: proto::SearchRequest) -> Self {
         Self {
             query: asked.query,
+            vector: (!asked.vector.is_empty()).then_some(asked.vector),
             k: asked.k,
             mode: asked.mode,
             layers: asked.layers,
             namespace: asked.namespace,
             as_of: asked.as_of,
             min_token: asked.min_token,
+            exact: asked.exact.unwrap_or(false),
+            without: asked.without,
+            diversity: asked.diversity,
         }
     }
 }

@@ -196,6 +196,7 @@ mod tests {
             clock: Arc::new(ManualClock::at("2026-11-15T00:00:00Z".parse().unwrap())),
             entropy: Arc::new(SeededEntropy::new(7)),
             limits: EngineLimits::default(),
+            embedder: None,
             audit_reads: AuditReads::Sync,
         };
         Engine::open(options).unwrap().0

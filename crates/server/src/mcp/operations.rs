@@ -119,13 +119,17 @@ impl From<ListItems> for ListQuery {
 impl From<SearchItems> for SearchQuery {
     fn from(asked: SearchItems) -> Self {
         Self {
-            query: asked.query,
+            query: Some(asked.query),
+            vector: None,
             k: asked.k,
             mode: asked.mode,
             layers: asked.layers.unwrap_or_default(),
             namespace: asked.namespace,
             as_of: asked.as_of,
             min_token: asked.min_token,
+            exact: asked.exact.unwrap_or(false),
+            without: Vec::new(),
+            diversity: asked.diversity,
         }
     }
 }

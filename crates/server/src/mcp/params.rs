@@ -205,13 +205,14 @@ pub(super) struct ListItems {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchItems {
-    /// What you want to know, in words that the statement would use.
+    /// What you want to know, as a question or in words that the statement would use. A run of words in double quotes must
+    /// stand in a text as it is.
     #[schemars(length(min = 1))]
     pub(super) query: String,
     /// At most this many results. Default: 10.
     #[schemars(range(min = 1, max = 100))]
     pub(super) k: Option<u64>,
-    /// How to search. hybrid (default) takes the best this server has; lexical looks for the words alone.
+    /// How to search. hybrid (default) goes by words, meaning and context; dense by meaning alone; lexical by words alone.
     #[schemars(with = "Option<SearchMode>")]
     pub(super) mode: Option<String>,
     /// Only these layers.
@@ -223,9 +224,11 @@ pub(super) struct SearchItems {
     pub(super) as_of: Option<String>,
     /// The `token` of your write, to be sure that this search sees it.
     pub(super) min_token: Option<String>,
-    /// Whether approximation is ruled out. Every search of this server is exact, so both values give the same.
-    #[expect(dead_code, reason = "there is nothing to turn off: no search here is approximate")]
-    exact: Option<bool>,
+    /// Whether every text that you may see is compared, whatever it costs. Default: false.
+    pub(super) exact: Option<bool>,
+    /// How much results should differ from each other, 0 (default) to 1: raise it to see more sides of a matter.
+    #[schemars(range(min = 0, max = 1))]
+    pub(super) diversity: Option<f64>,
 }
 
 /// How to search.
@@ -234,6 +237,7 @@ pub(super) struct SearchItems {
 #[expect(dead_code, reason = "only the schema is used")]
 pub(super) enum SearchMode {
     Hybrid,
+    Dense,
     Lexical,
 }
 

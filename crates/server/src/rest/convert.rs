@@ -148,12 +148,16 @@ impl From<SearchBody> for SearchQuery {
     fn from(body: SearchBody) -> Self {
         Self {
             query: body.query,
+            vector: body.vector,
             k: body.k,
             mode: body.mode,
             layers: body.layers.unwrap_or_default(),
             namespace: body.namespace,
             as_of: body.as_of,
             min_token: body.min_token,
+            exact: body.exact.unwrap_or(false),
+            without: body.without.unwrap_or_default(),
+            diversity: body.diversity,
         }
     }
 }

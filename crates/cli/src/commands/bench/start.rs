@@ -102,6 +102,8 @@ impl Child {
             .arg(data)
             .env("TABELLION_ADMIN_KEY", KEY)
             .env("TABELLION_LOG__LEVEL", "error")
+            // Writes and starts are measured without a model: vectors are made behind the acknowledgement.
+            .env("TABELLION_EMBEDDING__PROVIDER", "none")
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;

@@ -100,6 +100,7 @@ pub(super) fn open(data: &Path) -> Result<(Engine, Call)> {
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         limits: EngineLimits::default(),
+        embedder: None,
         audit_reads: AuditReads::Async,
     };
     let (engine, first) = Engine::open(options)?;

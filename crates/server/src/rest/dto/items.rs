@@ -339,9 +339,13 @@ pub(crate) struct VersionsBody {
 #[serde(deny_unknown_fields)]
 #[schema(as = Search)]
 pub(crate) struct SearchBody {
-    /// Words: at most 8,192 bytes, not blank.
+    /// Words: at most 8,192 bytes, not blank. A run of words in double quotes must stand in a text as it is. Needed
+    /// unless `vector` is given.
     #[schema(min_length = 1, max_length = 8192, pattern = r"\S")]
-    pub(crate) query: String,
+    pub(crate) query: Option<String>,
+    /// What is meant, as a vector of the server's model; without it the server makes one of the words.
+    #[schema(max_items = 8192)]
+    pub(crate) vector: Option<Vec<f32>>,
     /// At most this many results; 10 unless given.
     #[schema(minimum = 1, maximum = 100)]
     pub(crate) k: Option<u64>,
@@ -359,9 +363,15 @@ pub(crate) struct SearchBody {
     /// Not before the views hold this token's position.
     #[schema(value_type = Option<TokenText>)]
     pub(crate) min_token: Option<String>,
-    /// Whether approximation is unwelcome. Every search of this server is exact.
-    #[expect(dead_code, reason = "there is nothing to turn off: no search here is approximate")]
+    /// Whether every vector that the caller may see is compared, whatever it costs. Few are always compared, many only
+    /// if this is asked for.
     pub(crate) exact: Option<bool>,
+    /// What a hybrid search leaves out, to see what it brings.
+    #[schema(value_type = Option<Vec<KnobWord>>, max_items = 7)]
+    pub(crate) without: Option<Vec<String>>,
+    /// How much results should differ from each other: 0, the default, not at all; 1, at any price.
+    #[schema(minimum = 0, maximum = 1)]
+    pub(crate) diversity: Option<f64>,
 }
 
 /// What a search found.

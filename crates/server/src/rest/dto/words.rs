@@ -7,6 +7,7 @@ use tabellion_core::access::Role;
 use tabellion_core::item::{Layer, Operation, Status, Tier, TierWish};
 use tabellion_core::log::LogName;
 use tabellion_core::provenance::SourceType;
+use tabellion_core::rank::Knob;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, OneOfBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -64,7 +65,8 @@ text_type! {
     SourceTypeWord, "SourceType", one_of(SourceType::WORDS.split(", "));
     WriteStatusWord, "WriteStatus", one_of(["committed", "already_committed"].into_iter());
     TrustWord, "Trust", one_of(["low", "medium", "high"].into_iter());
-    ModeWord, "Mode", one_of(["hybrid", "lexical"].into_iter());
+    ModeWord, "Mode", one_of(["hybrid", "dense", "lexical"].into_iter());
+    KnobWord, "Knob", one_of(Knob::ALL.iter().map(|word| word.as_str()));
 }
 
 /// A moment to look back at: a time or a token.

@@ -9,14 +9,14 @@ fn gauss(chance: &mut Chance) -> f32 {
     (0..4).map(|_| chance.below(1 << 16) as f32 / 65_536.0 - 0.5).sum()
 }
 
-/// Vectors around a few centers.
+/// Vectors around a few centers, so wide that the clusters run into each other.
 fn clustered(count: usize, dimensions: usize, centers: usize) -> Vec<Vec<f32>> {
     let mut chance = Chance::new(7);
     let centers: Vec<Vec<f32>> =
         (0..centers).map(|_| (0..dimensions).map(|_| gauss(&mut chance)).collect()).collect();
     let mut near = |_| {
         let center = &centers[chance.below(centers.len())];
-        center.iter().map(|x| x + 0.6 * gauss(&mut chance)).collect()
+        center.iter().map(|x| x + 1.2 * gauss(&mut chance)).collect()
     };
     (0..count).map(&mut near).collect()
 }

@@ -200,8 +200,8 @@ fn month(word: &str) -> Option<i8> {
     if word == "sept" {
         return Some(9);
     }
-    let same = |name: &&str| **name == *word || (word.len() == 3 && name.starts_with(word));
-    NAMES.iter().position(|name| same(&name)).and_then(|at| i8::try_from(at + 1).ok())
+    let same = |name: &&str| *name == word || (word.len() == 3 && name.starts_with(word));
+    NAMES.iter().position(same).and_then(|at| i8::try_from(at + 1).ok())
 }
 
 #[cfg(test)]

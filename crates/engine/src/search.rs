@@ -91,7 +91,10 @@ async fn meaning(
     let owner = (tenant.shared.tenant, caller.user());
     let bare = tenant.shared.index.read().sessions.without_names(caller.user(), asked.query);
     match vectors.embedding().one(owner, &bare, wait).await {
-        Ok(vector) => Ok((Some(Cow::Owned(vector.to_vec())), asked.mode)),
+        Ok(vector) => {
+            vectors.answers();
+            Ok((Some(Cow::Owned(vector.to_vec())), asked.mode))
+        }
         Err(error) => {
             tracing::warn!(%error, "a query has no vector");
             match asked.mode {
@@ -124,7 +127,7 @@ async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode)
     match (demanded, &tenant.shared.vectors) {
         // A hybrid search finds by its words what has no vector yet; a dense one would miss it.
         (Some(lsn), Some(vectors)) if mode != Mode::Lexical => {
-            let made = !vectors.is_failing() && vectors.reached(lsn, patience).await;
+            let made = vectors.reached(lsn, patience).await;
             if made || mode == Mode::Hybrid { Ok(()) } else { Err(behind()) }
         }
         _ => Ok(()),

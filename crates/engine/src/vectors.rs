@@ -47,6 +47,8 @@ pub(crate) struct Vectors {
 #[derive(Default)]
 struct News {
     arrived: bool,
+    /// The model answers again.
+    answers: bool,
     closed: bool,
 }
 
@@ -166,6 +168,14 @@ impl Vectors {
         self.wake.notify_one();
     }
 
+    /// Tells that the model has just answered: whoever waits for it to come back need not wait longer.
+    pub(crate) fn answers(&self) {
+        if self.is_failing() {
+            self.news.lock().answers = true;
+            self.wake.notify_one();
+        }
+    }
+
     /// Sleeps until there is news, at most so long. False once closed.
     fn sleep(&self, longest: Duration) -> bool {
         let mut news = self.news.lock();
@@ -176,12 +186,13 @@ impl Vectors {
         !news.closed
     }
 
-    /// Sleeps so long, whatever the news. False once closed.
+    /// Sleeps so long, unless the model answers before. False once closed.
     fn pause(&self, time: Duration) -> bool {
         let mut news = self.news.lock();
         if !news.closed {
-            self.wake.wait_while_for(&mut news, |news| !news.closed, time);
+            self.wake.wait_while_for(&mut news, |news| !news.closed && !news.answers, time);
         }
+        news.answers = false;
         !news.closed
     }
 

@@ -210,7 +210,7 @@ async fn hidden_looks_like_missing() {
         assert!(answers[0].iter().all(|refusal| refusal.code == Code::NotFound));
         let found = bench
             .engine
-            .search(who, SearchQuery { query: "secret plan".into(), ..SearchQuery::default() })
+            .search(who, SearchQuery { query: Some("secret plan".into()), ..SearchQuery::default() })
             .await
             .unwrap();
         assert!(found.results.is_empty());
@@ -225,7 +225,7 @@ async fn tokens_are_bound_to_their_caller() {
     let (ana, bob) = (bench.member("ana").await, bench.member("bob").await);
     let written = bench.write(&ana, "mine").await;
     let with = |token: &str| SearchQuery {
-        query: "mine".into(),
+        query: Some("mine".into()),
         min_token: Some(token.to_owned()),
         ..SearchQuery::default()
     };
@@ -243,7 +243,7 @@ async fn the_trail_has_a_row_for_every_operation() {
     let written = bench.write(&ana, "noted").await;
     let id = written.id.to_string();
     bench.engine.get(&ana, &id, None).await.unwrap();
-    bench.engine.search(&ana, SearchQuery { query: "noted".into(), ..SearchQuery::default() }).await.unwrap();
+    bench.engine.search(&ana, SearchQuery { query: Some("noted".into()), ..SearchQuery::default() }).await.unwrap();
     bench.engine.get(&ana, "itm_nothing", None).await.unwrap_err();
     bench.engine.create_user(&ana, "eve", None).await.unwrap_err();
     bench.engine.write(&ana, draft(json!({"text": ""}))).await.unwrap_err();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tabellion_core::gate::{WriteDraft, read_write};
 use tabellion_core::time::{Period, Timestamp};
-use tabellion_engine::ports::{Clock, ManualClock, SeededEntropy};
+use tabellion_engine::ports::{Clock, Embedder, ManualClock, SeededEntropy};
 use tabellion_engine::reply::Written;
 use tabellion_engine::{AuditReads, Call, Engine, EngineLimits, Options};
 
@@ -26,6 +26,15 @@ pub(crate) fn open(data: Option<&Path>, seed: u64) -> Bench {
 }
 
 pub(crate) fn open_at(data: Option<&Path>, seed: u64, clock: Arc<ManualClock>) -> Bench {
+    open_with(data, seed, clock, None)
+}
+
+pub(crate) fn open_with(
+    data: Option<&Path>,
+    seed: u64,
+    clock: Arc<ManualClock>,
+    embedder: Option<Arc<dyn Embedder>>,
+) -> Bench {
     let options = Options {
         data: data.map(Path::to_owned),
         master_key: None,
@@ -33,7 +42,7 @@ pub(crate) fn open_at(data: Option<&Path>, seed: u64, clock: Arc<ManualClock>) -
         clock: Arc::clone(&clock) as Arc<dyn Clock>,
         entropy: Arc::new(SeededEntropy::new(seed)),
         limits: EngineLimits::default(),
-        embedder: None,
+        embedder,
         audit_reads: AuditReads::Sync,
     };
     let admin_key = options.admin_key.clone().unwrap();

@@ -13,7 +13,7 @@ mod sessions;
 pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
 pub use items::{Class, Item, ItemsView, Moment, Row, Version};
-pub use lexical::{LexicalView, Scope};
+pub use lexical::{Held, LexicalView, Scope};
 pub use sessions::{Asks, Said, SessionsView, day_of};
 
 use crate::canonical::{Hash, sha256};

@@ -6,7 +6,7 @@
 
 use super::dates::days_off;
 use super::question::{Places, Question, Relevant, best};
-use super::words::{Word, found, telling};
+use super::words::{Word, found, sums, telling};
 use crate::item::words as word_list;
 use crate::vector::Allowed;
 use crate::view::{Asks, Row};
@@ -61,7 +61,7 @@ word_list! {
 #[must_use]
 pub fn lexical(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<Relevant> {
     let words = found(places, &telling(question, &|_| false));
-    let scored = by_words(&words).into_iter();
+    let scored = sums(&words).into_iter();
     let relevant = |(row, score)| Relevant { row, relevance: super::relevance(score) };
     best(scored.map(relevant).collect(), k)
 }
@@ -92,16 +92,6 @@ pub fn hybrid(places: &Places<'_>, question: &Question<'_>, k: usize, without: &
     best(scoring.all(), k)
 }
 
-fn by_words(words: &[Word]) -> HashMap<Row, f64> {
-    let mut scores: HashMap<Row, f64> = HashMap::new();
-    for word in words {
-        for (row, strength) in word.texts() {
-            *scores.entry(*row).or_default() += word.weight * strength;
-        }
-    }
-    scores
-}
-
 fn by_meaning(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<(Row, f32)> {
     let (Some(vectors), Some(vector)) = (places.vectors, question.vector) else { return Vec::new() };
     let admits = |row: Row| places.scope.admits_row(places.items, row);
@@ -113,7 +103,7 @@ fn by_meaning(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<(Ro
 
 fn seeds(places: &Places<'_>, question: &Question<'_>, words: &[Word], k: usize) -> Vec<Row> {
     let depth = DEPTH.max(k);
-    let scored = by_words(words).into_iter().map(|(row, relevance)| Relevant { row, relevance }).collect();
+    let scored = sums(words).into_iter().map(|(row, relevance)| Relevant { row, relevance }).collect();
     let mut seeds: Vec<Row> = best(scored, depth).iter().map(|one| one.row).collect();
     let near = by_meaning(places, question, depth).into_iter();
     seeds.extend(near.filter(|(_, cosine)| *cosine >= COSINE_MIN).map(|(row, _)| row));

@@ -55,13 +55,6 @@ pub struct Places<'a> {
     pub effort: Effort,
 }
 
-impl Places<'_> {
-    /// Whether a row may be found.
-    pub(super) fn admits(&self, row: Row) -> bool {
-        self.rows.contains(row) && self.scope.admits_row(self.items, row)
-    }
-}
-
 /// A text, and how well it answers, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Relevant {

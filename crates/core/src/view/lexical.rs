@@ -13,6 +13,7 @@ use crate::log::{Entry, Event, Lsn};
 use crate::rank::Corpus;
 use crate::text::Terms;
 use postings::{Posting, Postings};
+use roaring::RoaringBitmap;
 use std::collections::{BTreeMap, HashMap};
 
 /// Where to look.
@@ -45,6 +46,17 @@ impl Scope<'_> {
     }
 }
 
+/// A text that holds a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// The version.
+    pub row: Row,
+    /// How often it holds the word.
+    pub count: u32,
+    /// How many words it has in all.
+    pub length: u32,
+}
+
 /// Every word of a tenant's texts.
 #[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
 #[cbor(array)]
@@ -60,12 +72,16 @@ pub struct LexicalView {
 }
 
 impl LexicalView {
-    /// Each text that holds a word, with how often and how many words it has in all, among those admitted.
+    /// The texts that hold a word, in order, among these rows.
     #[must_use]
-    pub fn texts_with(&self, word: &str, admits: &dyn Fn(Row) -> bool) -> Vec<(Row, u32, u32)> {
+    pub fn texts_with(&self, word: &str, rows: &RoaringBitmap) -> Vec<Held> {
         let Some(postings) = self.postings.get(word) else { return Vec::new() };
-        let text = |posting: Posting<'_>| (posting.row, posting.count, self.length(posting.row));
-        postings.iter().filter(|posting| admits(posting.row)).map(text).collect()
+        let held = |posting: Posting<'_>| Held {
+            row: posting.row,
+            count: posting.count,
+            length: self.length(posting.row),
+        };
+        postings.iter().filter(|posting| rows.contains(posting.row)).map(held).collect()
     }
 
     /// The words of a text.

@@ -7,6 +7,7 @@ mod completions;
 mod config;
 mod demo;
 mod doctor;
+mod eval;
 mod export;
 mod get;
 mod head;
@@ -79,6 +80,8 @@ pub(crate) enum Command {
     Config(config::Config),
     #[command(subcommand)]
     Bench(bench::Bench),
+    #[command(subcommand)]
+    Eval(eval::Eval),
     Completions(completions::Completions),
 }
 
@@ -115,6 +118,7 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Mcp(args) => mcp::run(&args, context),
         Command::Config(args) => config::run(&args, context),
         Command::Bench(args) => bench::run(&args, context),
+        Command::Eval(args) => eval::run(&args, context),
         Command::Completions(args) => completions::run(&args, context),
     }
 }

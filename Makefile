@@ -16,11 +16,13 @@ PYTHON ?= python3
 PEERS ?= ../shared/bench/peers.py
 
 DATA ?= data
+# The embedding model, once for all data directories.
+MODEL ?= $(TARGET)/model
 LISTEN ?= 127.0.0.1:7600
 # Passed on to the command behind the target, e.g. `make bench ARGS=--json` or `make test-api ARGS="-k proofs"`.
 ARGS ?=
 
-.PHONY: help build run test test-rust test-api test-passed check deny bench bench-peers soak clean-venv
+.PHONY: help build run model test test-rust test-api test-passed check deny bench bench-peers soak clean-venv
 
 help: ## print this list
 	@echo "Tabellion"
@@ -34,10 +36,14 @@ help: ## print this list
 build: ## build the server, its tools and the tests
 	cargo build --release --workspace --all-targets
 
-run: ## start a server: DATA is its folder, LISTEN its address
+run: model ## start a server: DATA is its folder, LISTEN its address
 	cargo build --release -p tabellion-cli
 	@echo "tabellion listens on $(LISTEN) and keeps its data in $(DATA)"
-	exec $(BIN) serve --data "$(DATA)" --listen "$(LISTEN)" $(ARGS)
+	exec $(BIN) serve --data "$(DATA)" --listen "$(LISTEN)" --model "$(MODEL)" $(ARGS)
+
+# Where it cannot be had, a notice says so and the server goes on with hashed words.
+model: ## fetch the embedding model and check it
+	@$(PYTHON) tools/fetch_model.py --soft "$(MODEL)"
 
 test: test-rust test-api test-passed ## every test: Rust first, then the built server from outside
 
@@ -45,7 +51,7 @@ test-passed:
 	@echo "make test: passed (Rust tests, and the server from outside)"
 
 # The rules of the repository (`cargo xtask tidy`) are one of the Rust tests.
-test-rust: build ## the Rust tests alone
+test-rust: build model ## the Rust tests alone
 	@if cargo nextest --version >/dev/null 2>&1; then \
 		echo "cargo nextest run --release --workspace"; \
 		cargo nextest run --release --workspace || { echo "make test: FAILED in the Rust tests"; exit 1; }; \
@@ -77,14 +83,18 @@ deny:
 		echo "****************************************************************************"; \
 	fi
 
-bench: ## measure durable writes on this machine
+bench: ## measure writes, starts, search and the embedding model on this machine
 	cargo build --release -p tabellion-cli
 	$(BIN) bench write $(ARGS)
-	$(BIN) bench start
+	$(BIN) bench start $(ARGS)
+	$(BIN) bench search $(ARGS)
+	$(BIN) bench embed $(ARGS)
 
 bench-peers: $(PEERS_VENV)/.stamp ## the same workload on other memory stores
 	cargo build --release -p tabellion-cli
-	$(PYTHON) tools/bench_peers.py --peers $(PEERS) --python $(PEERS_VENV)/bin/python --bin $(BIN) $(ARGS)
+	$(PEERS_VENV)/bin/python tools/bench_peers.py --peers $(PEERS) --bin $(BIN) $(ARGS)
+
+test-rust test-api: export TABELLION_MODEL_DIR = $(abspath $(MODEL))
 
 soak: export TABELLION_SOAK = 1
 soak: test ## every test with its long settings

@@ -1,8 +1,13 @@
 //! `bench`: how fast is it on this machine? Every figure stands beside its floor, measured in the same run.
 
 mod bare;
+mod cloud;
+mod embed;
+mod latency;
 mod load;
+mod search;
 mod start;
+mod whole;
 mod write;
 
 use crate::Context;
@@ -13,11 +18,15 @@ use std::process::ExitCode;
 pub(crate) enum Bench {
     Write(write::BenchWrite),
     Start(start::BenchStart),
+    Search(search::BenchSearch),
+    Embed(embed::BenchEmbed),
 }
 
 pub(super) fn run(args: &Bench, context: &Context) -> anyhow::Result<ExitCode> {
     match args {
         Bench::Write(args) => write::run(args, context),
         Bench::Start(args) => start::run(args, context),
+        Bench::Search(args) => search::run(args, context),
+        Bench::Embed(args) => embed::run(args, context),
     }
 }

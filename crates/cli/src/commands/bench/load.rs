@@ -1,6 +1,7 @@
 //! Load: so many writers at once, each with one write under way, against the engine or over REST.
 
 use super::bare::now;
+use super::latency::Latencies;
 use anyhow::{Context as _, Result, bail};
 use serde_json::json;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub(super) struct Reached {
 }
 
 /// A text of about 200 bytes that no other write has.
-fn text(serial: u64) -> String {
+pub(super) fn text(serial: u64) -> String {
     format!(
         "fact {serial} about topic {} of user {}: the service answers on the port that the runbook of the team names, and the \
          on-call engineer confirmed it after the last change window of the week",
@@ -100,14 +101,9 @@ async fn gather(
     for task in tasks {
         latencies.extend(task.await??);
     }
-    latencies.sort_unstable();
-    let at = |share: f64| {
-        let place = (latencies.len() as f64 * share) as usize;
-        latencies
-            .get(place.min(latencies.len().saturating_sub(1)))
-            .map_or(0.0, |latency| latency.as_secs_f64() * 1e3)
-    };
-    Ok(Reached { per_second: latencies.len() as f64 / time.as_secs_f64(), p50_ms: at(0.5), p99_ms: at(0.99) })
+    let per_second = latencies.len() as f64 / time.as_secs_f64();
+    let latencies = Latencies::from(latencies);
+    Ok(Reached { per_second, p50_ms: latencies.ms(0.5), p99_ms: latencies.ms(0.99) })
 }
 
 /// One HTTP/1.1 connection that is kept: as little as a load generator needs, so that it does not measure itself.

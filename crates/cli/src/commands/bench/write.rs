@@ -9,8 +9,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-use tabellion_engine::ports::{SystemClock, SystemEntropy};
+use tabellion_engine::ports::{Embedder, SystemClock, SystemEntropy};
 use tabellion_engine::{AuditReads, Call, Engine, EngineLimits, Options};
+
+/// Long enough for a model to read all that was written.
+const VECTORS_WAIT_MS: u64 = 600_000;
 
 /// Measure durable writes
 ///
@@ -93,14 +96,19 @@ async fn one(folder: &Path, writers: usize, row_bytes: usize, time: Duration) ->
 }
 
 pub(super) fn open(data: &Path) -> Result<(Engine, Call)> {
+    open_with(data, None)
+}
+
+/// An engine on a scratch directory, and its admin. With a model, a read waits for as many vectors as it takes.
+pub(super) fn open_with(data: &Path, embedder: Option<Arc<dyn Embedder>>) -> Result<(Engine, Call)> {
     let options = Options {
         data: Some(data.to_owned()),
         master_key: None,
         admin_key: None,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
-        limits: EngineLimits::default(),
-        embedder: None,
+        limits: EngineLimits { min_token_wait_ms: VECTORS_WAIT_MS, ..EngineLimits::default() },
+        embedder,
         audit_reads: AuditReads::Async,
     };
     let (engine, first) = Engine::open(options)?;

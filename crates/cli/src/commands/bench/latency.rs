@@ -1,0 +1,100 @@
+//! How long many things took, in order: what half of them, and nearly all of them, stayed below.
+
+use super::bare::now;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How long each took.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Latencies(Vec<Duration>);
+
+impl From<Vec<Duration>> for Latencies {
+    fn from(each: Vec<Duration>) -> Self {
+        Self(each)
+    }
+}
+
+impl Latencies {
+    /// Does it, and notes how long it took.
+    pub(super) fn time<T>(&mut self, done: impl FnOnce() -> T) -> T {
+        let began = now();
+        let result = done();
+        self.0.push(began.elapsed());
+        result
+    }
+
+    pub(super) fn note(&mut self, took: Duration) {
+        self.0.push(took);
+    }
+
+    /// What this share of them stayed below, in milliseconds.
+    pub(super) fn ms(&self, share: f64) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        let place = (sorted.len() as f64 * share) as usize;
+        sorted.get(place.min(sorted.len().saturating_sub(1))).map_or(0.0, |took| took.as_secs_f64() * 1e3)
+    }
+
+    /// How many a second, one after the other.
+    pub(super) fn per_second(&self) -> f64 {
+        self.0.len() as f64 / self.0.iter().sum::<Duration>().as_secs_f64().max(f64::EPSILON)
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({"p50_ms": self.ms(0.5), "p95_ms": self.ms(0.95), "p99_ms": self.ms(0.99)})
+    }
+}
+
+/// What a figure has to reach.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+/// A figure beside what it has to reach.
+#[derive(Debug, Clone)]
+pub(super) struct Bar {
+    pub(super) what: String,
+    pub(super) found: f64,
+    pub(super) bound: Bound,
+}
+
+impl Bar {
+    pub(super) fn is_met(&self) -> bool {
+        match self.bound {
+            Bound::AtMost(most) => self.found <= most,
+            Bound::AtLeast(least) => self.found >= least,
+        }
+    }
+
+    pub(super) fn line(&self) -> String {
+        let bound = match self.bound {
+            Bound::AtMost(most) => format!("at most {most}"),
+            Bound::AtLeast(least) => format!("at least {least}"),
+        };
+        let verdict = if self.is_met() { "met" } else { "MISSED" };
+        format!("  {:<52} {:>9.3}   {bound:<14} {verdict}", self.what, self.found)
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let (bound, value) = match self.bound {
+            Bound::AtMost(most) => ("at_most", most),
+            Bound::AtLeast(least) => ("at_least", least),
+        };
+        json!({"what": self.what, "found": self.found, bound: value, "met": self.is_met()})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_taken_of_the_sorted_times() {
+        let mut latencies = Latencies::default();
+        [5, 1, 4, 2, 3].map(|ms| latencies.note(Duration::from_millis(ms)));
+        assert_eq!((latencies.ms(0.5), latencies.ms(0.99)), (3.0, 5.0));
+        assert_eq!(Latencies::default().ms(0.5), 0.0);
+    }
+}

@@ -121,6 +121,8 @@ codes! {
     Timeout => "TIMEOUT", Deadline;
     /// This server has no such search mode.
     ModeUnavailable => "MODE_UNAVAILABLE", Invalid;
+    /// Another outcome was reported for this search.
+    OutcomeKnown => "OUTCOME_KNOWN", Conflict;
     /// The model that turns texts into vectors does not answer.
     EmbedderUnavailable => "EMBEDDER_UNAVAILABLE", Unavailable;
     /// The working memory of this user is full.

@@ -89,6 +89,8 @@ id_type! { /// One remembered thing, the same id for life.
 ItemId, "itm" }
 id_type! { /// One immutable content of an item.
 VersionId, "ver" }
+id_type! { /// One search, to be referred to when its outcome is known.
+SearchId, "sch" }
 id_type! { /// A provenance record.
 ProvenanceId, "prv" }
 

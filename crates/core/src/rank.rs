@@ -79,10 +79,7 @@ impl Standing {
     /// What results are ordered by (GOV-4.6).
     #[must_use]
     pub fn utility(&self, relevance: f64, freshness: f64) -> f64 {
-        0.55 * relevance
-            + 0.20 * self.adjusted_confidence()
-            + 0.15 * freshness
-            + 0.10 * self.authority_max
+        0.55 * relevance + 0.20 * self.adjusted_confidence() + 0.15 * freshness + 0.10 * self.authority_max
     }
 }
 

@@ -10,6 +10,7 @@ mod identity;
 mod index;
 pub mod offline;
 mod options;
+mod outcome;
 pub mod ports;
 mod proof;
 mod read;
@@ -31,8 +32,8 @@ use embedding::Embedding;
 use parking_lot::RwLock;
 use reply::{
     AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, HeadReply, InclusionReply, ItemReply,
-    KeyReply, ListQuery, NewKey, NewTenant, Page, ResourceReply, RevokedKey, SearchQuery, SearchReply,
-    UserReply, VerifyReport, VersionReply, WhoAmI, Written,
+    KeyReply, ListQuery, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, ResourceReply, RevokedKey,
+    SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply, WhoAmI, Written,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -187,6 +188,14 @@ impl Engine {
         let given = self.inner.options.admin_key.clone();
         let (tenant, admin_key) = self.found_tenant("default", true, given)?;
         Ok(FirstStart { tenant, admin_key })
+    }
+
+    /// Reports what of a search was used, and how it went.
+    ///
+    /// # Errors
+    /// When the caller made no such search within a day, or it found no such item.
+    pub async fn report_outcome(&self, call: &Call, report: OutcomeReport) -> Result<OutcomeReply, Refusal> {
+        outcome::report(&*self.tenant(call)?, call, report).await
     }
 
     /// Makes a tenant with its first entries, and tells the admin's key.

@@ -115,8 +115,7 @@ pub fn verify(
 /// What differs between the views that a start would use and those folded from the first entry.
 fn views_differ(dir: &DataDir, store: &SqliteStore, keys: &KeyStore, tenant: TenantId) -> Option<String> {
     let source = Source { store, keys, tenant };
-    let (views, index) =
-        (Checkpoint::of_views(dir, tenant, keys), Checkpoint::of_index(dir, tenant, keys));
+    let (views, index) = (Checkpoint::of_views(dir, tenant, keys), Checkpoint::of_index(dir, tenant, keys));
     let stored = fingerprints(source, Some((&views, &index)), &mut |_, _| {});
     let folded = fingerprints(source, None, &mut |_, _| {});
     match (stored, folded) {

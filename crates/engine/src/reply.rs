@@ -2,7 +2,7 @@
 
 use tabellion_core::access::Role;
 use tabellion_core::canonical::Hash;
-use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, TenantId, UserId, VersionId};
+use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, SearchId, TenantId, UserId, VersionId};
 use tabellion_core::item::{Content, Layer, Operation, Status, Tier};
 use tabellion_core::log::{LogName, SignedHead};
 use tabellion_core::provenance::Evidence;
@@ -241,8 +241,34 @@ pub struct SearchReply {
     pub results: Vec<Found>,
     /// How it was searched.
     pub mode: &'static str,
+    /// What its outcome is reported under.
+    pub search: SearchId,
     /// Where in the log, sealed for the caller.
     pub token: String,
+}
+
+/// What came of a search.
+#[derive(Debug, Clone, Default)]
+pub struct OutcomeReport {
+    /// The search, as its reply called it.
+    pub search: String,
+    /// The items that were used, of those that it found.
+    pub used: Vec<String>,
+    /// Whether what they were used for succeeded, if that is known.
+    pub success: Option<bool>,
+}
+
+/// An outcome as it was noted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutcomeReply {
+    /// The search.
+    pub search: String,
+    /// How many items it had found.
+    pub retrieved: u64,
+    /// How many of them were used.
+    pub used: u64,
+    /// The share that was used.
+    pub precision: f64,
 }
 
 /// A user, as admins see it.

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 use tabellion_core::access::{Caller, Predicate, visible_to};
 use tabellion_core::error::{Code, Refusal};
+use tabellion_core::id::SearchId;
 use tabellion_core::log::Lsn;
 use tabellion_core::rank::{self, Places, Question, Relevant, days_named};
 use tabellion_core::time::Period;
@@ -30,6 +31,10 @@ pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> 
         |reply| reply.results.iter().map(|one| one.item.id.to_string()).collect(),
     );
     let outcome = result.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
+    if let Ok(reply) = &result {
+        let found = reply.results.iter().map(|one| one.item.id).collect();
+        tenant.searches.keep(reply.search, &call.caller, found, tenant.now());
+    }
     let mut row = tenant.row(call, "search", outcome, ids);
     let words = query.query.as_deref().unwrap_or_default();
     row.record.query = Some(tenant.fingerprint(&[b"query", words.as_bytes()]));
@@ -71,7 +76,8 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
         results.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
     results.truncate(asked.k);
-    Ok(SearchReply { results, mode: mode.as_str(), token: tenant.token(caller, at.lsn) })
+    let search = SearchId::from_bytes(tenant.entropy.bytes());
+    Ok(SearchReply { results, mode: mode.as_str(), search, token: tenant.token(caller, at.lsn) })
 }
 
 /// What the query means, and how it can be searched: without a model that answers, by words.
@@ -157,11 +163,11 @@ impl Searching<'_> {
         vector: Option<&[f32]>,
         predicate: &Predicate,
     ) -> Vec<Ranked> {
-        let scope =
-            Scope { predicate, at: self.at, layers: &asked.layers, namespace: asked.namespace };
+        let scope = Scope { predicate, at: self.at, layers: &asked.layers, namespace: asked.namespace };
         let mut question = Question::of(asked.query);
         question.vector = vector;
-        question.days = days_named(asked.query, day_of(self.at.time), self.index.sessions.years(predicate.owner()));
+        question.days =
+            days_named(asked.query, day_of(self.at.time), self.index.sessions.years(predicate.owner()));
         let rows = self.rows(&question, mode, &scope);
         let places = Places {
             items: &self.views.items,
@@ -210,9 +216,7 @@ impl Searching<'_> {
 
     /// The best, or the best of those that differ enough from what was chosen before (maximal marginal relevance).
     fn chosen(&self, mut ranked: Vec<Ranked>, asked: &Asked<'_>) -> Vec<Ranked> {
-        ranked.sort_by(|a, b| {
-            b.score.total_cmp(&a.score).then_with(|| b.relevant.row.cmp(&a.relevant.row))
-        });
+        ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.relevant.row.cmp(&a.relevant.row)));
         let (Some(vectors), true) = (self.vectors, asked.diversity > 0.0) else {
             ranked.truncate(asked.k);
             return ranked;
@@ -225,13 +229,12 @@ impl Searching<'_> {
         // The nearest that was chosen so far, for each that was not.
         let mut nearest = vec![0.0f64; ranked.len()];
         while chosen.len() < asked.k && !ranked.is_empty() {
-            let worth = |(one, near): (&Ranked, &f64)| {
-                (1.0 - asked.diversity) * one.score - asked.diversity * near
-            };
+            let worth =
+                |(one, near): (&Ranked, &f64)| (1.0 - asked.diversity) * one.score - asked.diversity * near;
             let worths: Vec<f64> = ranked.iter().zip(&nearest).map(worth).collect();
-            let best = (0..worths.len()).rev().max_by(|a, b| {
-                worths.get(*a).unwrap_or(&0.0).total_cmp(worths.get(*b).unwrap_or(&0.0))
-            });
+            let best = (0..worths.len())
+                .rev()
+                .max_by(|a, b| worths.get(*a).unwrap_or(&0.0).total_cmp(worths.get(*b).unwrap_or(&0.0)));
             let Some(best) = best else { break };
             let one = ranked.remove(best);
             nearest.remove(best);

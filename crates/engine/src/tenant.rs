@@ -1,12 +1,13 @@
 //! One tenant at run time: its logs, keys, views and writer.
 
+use crate::embedding::Embedding;
 use crate::fold::{self, Checkpoint, Source};
 use crate::index::Trailing;
+use crate::outcome::Searches;
 use crate::ports::Entropy;
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
-use crate::working::Working;
-use crate::embedding::Embedding;
 use crate::vectors::Vectors;
+use crate::working::Working;
 use crate::{AuditReads, Call, EngineLimits, OpenError, index, vectors};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -185,6 +186,7 @@ pub(crate) struct Tenant {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) limits: EngineLimits,
     pub(crate) working: Working,
+    pub(crate) searches: Searches,
     pub(crate) provenance_key: Secret,
     pub(crate) public_key: VerifyingKey,
     audit_reads: AuditReads,
@@ -253,6 +255,7 @@ impl Tenant {
             entropy: Arc::clone(&options.entropy),
             limits: options.limits,
             working: Working::default(),
+            searches: Searches::default(),
             provenance_key: keys.tenant_secret().derive("tabellion/v1/provenance"),
             public_key,
             audit_reads: options.audit_reads,

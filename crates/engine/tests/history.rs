@@ -104,7 +104,10 @@ async fn play(steps: Vec<Step>, seed: u64) {
         take(&bench, &ana, &mut model, step, serial).await;
         let token = bench
             .engine
-            .search(&ana, tabellion_engine::reply::SearchQuery { query: Some("text".into()), ..Default::default() })
+            .search(
+                &ana,
+                tabellion_engine::reply::SearchQuery { query: Some("text".into()), ..Default::default() },
+            )
             .await
             .unwrap()
             .token;

@@ -243,7 +243,11 @@ async fn the_trail_has_a_row_for_every_operation() {
     let written = bench.write(&ana, "noted").await;
     let id = written.id.to_string();
     bench.engine.get(&ana, &id, None).await.unwrap();
-    bench.engine.search(&ana, SearchQuery { query: Some("noted".into()), ..SearchQuery::default() }).await.unwrap();
+    bench
+        .engine
+        .search(&ana, SearchQuery { query: Some("noted".into()), ..SearchQuery::default() })
+        .await
+        .unwrap();
     bench.engine.get(&ana, "itm_nothing", None).await.unwrap_err();
     bench.engine.create_user(&ana, "eve", None).await.unwrap_err();
     bench.engine.write(&ana, draft(json!({"text": ""}))).await.unwrap_err();

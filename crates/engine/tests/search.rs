@@ -13,7 +13,7 @@ use support::{BEGIN, Bench, open_with};
 use tabellion_core::error::Code;
 use tabellion_engine::Call;
 use tabellion_engine::ports::{EmbedError, Embedder, ManualClock};
-use tabellion_engine::reply::{SearchQuery, SearchReply};
+use tabellion_engine::reply::{OutcomeReport, SearchQuery, SearchReply};
 
 const DIMENSIONS: usize = 8;
 
@@ -169,7 +169,11 @@ async fn check_search(bench: &Bench, user: &Call, heads: &Heads, asked: u16, k: 
     expected.sort_by(|a, b| b.total_cmp(a));
     let found = search(bench, user, ask("dense")).await;
     for (found, expected) in found.results.iter().zip(expected) {
-        assert!((found.relevance - f64::from(expected)).abs() < 1e-5, "{} is not {expected}", found.relevance);
+        assert!(
+            (found.relevance - f64::from(expected)).abs() < 1e-5,
+            "{} is not {expected}",
+            found.relevance
+        );
     }
 }
 
@@ -274,4 +278,35 @@ async fn faults_are_named_by_their_path() {
     check(asks(" ", "lexical"), &["/query"]).await;
     check(asks("a query", "sideways"), &["/mode"]).await;
     check(asks("a query", "graph"), &["/mode"]).await;
+}
+
+/// GOV-12.3: precision is the share of what was retrieved that was used; an unknown search, or another's, is not found.
+#[tokio::test]
+async fn outcomes_are_noted_once_for_what_was_found() {
+    let bench = bench(&Arc::new(Digits::default()));
+    let (ana, ben) = (bench.member("ana").await, bench.member("ben").await);
+    let ids = [bench.write(&ana, "note 1").await.id, bench.write(&ana, "note 2").await.id];
+    let reply = search(&bench, &ana, asks("note", "lexical")).await;
+    let report = |used: &[&str]| OutcomeReport {
+        search: reply.search.to_string(),
+        used: used.iter().map(|id| (*id).to_owned()).collect(),
+        success: Some(true),
+    };
+    let first = ids[0].to_string();
+    let noted = bench.engine.report_outcome(&ana, report(&[&first])).await.unwrap();
+    assert_eq!((noted.retrieved, noted.used, noted.precision), (2, 1, 0.5));
+    let again = bench.engine.report_outcome(&ana, report(&[&first])).await.unwrap();
+    assert_eq!(again, noted);
+    let refused =
+        async |who: &Call, report: OutcomeReport| bench.engine.report_outcome(who, report).await.unwrap_err();
+    assert_eq!(refused(&ana, report(&[])).await.code, Code::OutcomeKnown);
+    assert_eq!(refused(&ben, report(&[&first])).await.code, Code::NotFound);
+    assert_eq!(
+        refused(&ana, OutcomeReport { search: "sch_none".into(), ..report(&[]) }).await.code,
+        Code::NotFound
+    );
+    let hidden = bench.write(&ben, "note 3").await.id.to_string();
+    let other = search(&bench, &ana, asks("note", "lexical")).await.search.to_string();
+    let foreign = refused(&ana, OutcomeReport { search: other, ..report(&[&hidden]) }).await;
+    assert_eq!(foreign.errors[0].path, "/used/0");
 }

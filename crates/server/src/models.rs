@@ -119,7 +119,11 @@ mod tests {
 
     #[test]
     fn an_endpoint_needs_its_address_name_and_dimensions() {
-        let half = Embedding { provider: Provider::Http, url: "http://127.0.0.1:1/v1".into(), ..Embedding::default() };
+        let half = Embedding {
+            provider: Provider::Http,
+            url: "http://127.0.0.1:1/v1".into(),
+            ..Embedding::default()
+        };
         let error = half.check().unwrap_err().to_string();
         assert!(error.contains("embedding.model"), "{error}");
         let whole = Embedding { model: "m".into(), dimensions: 8, ..half };

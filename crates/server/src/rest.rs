@@ -49,6 +49,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/items/{id}/versions", get(items::list_versions))
         .route("/v1/items/{id}/provenance", get(items::read_provenance))
         .route("/v1/search", post(items::search))
+        .route("/v1/outcomes", post(items::report_outcome))
         .route("/v1/audit", get(trail::read_audit))
         .route("/v1/audit:verify", post(trail::verify))
         .route("/v1/proofs/head", get(trail::read_head))

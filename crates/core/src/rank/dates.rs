@@ -177,7 +177,8 @@ fn length(many: i64, unit: &str) -> Option<Span> {
 
 fn number(word: &str) -> Option<i64> {
     const NAMES: [&str; 13] = [
-        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+        "twelve",
     ];
     let named = NAMES.iter().position(|name| *name == word).and_then(|at| i64::try_from(at).ok());
     named.or_else(|| word.parse().ok())
@@ -194,7 +195,17 @@ fn a_year(word: &str) -> Option<i16> {
 
 fn month(word: &str) -> Option<i8> {
     const NAMES: [&str; 12] = [
-        "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
         "december",
     ];
     if word == "sept" {
@@ -242,8 +253,14 @@ mod tests {
     #[test]
     fn other_words_and_impossible_dates_are_none() {
         for query in [
-            "may I ask who", "the march of time", "31 February 2023 but", "99999999999 years ago", "", "room 404",
-            "1000 years before 2023-01-01 or", "last",
+            "may I ask who",
+            "the march of time",
+            "31 February 2023 but",
+            "99999999999 years ago",
+            "",
+            "room 404",
+            "1000 years before 2023-01-01 or",
+            "last",
         ] {
             let found = days_named(query, 19_000, (2022, 2023));
             assert!(found.iter().all(|(first, last)| first <= last), "{query}: {found:?}");

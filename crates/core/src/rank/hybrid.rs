@@ -84,8 +84,10 @@ pub fn hybrid(places: &Places<'_>, question: &Question<'_>, k: usize, without: &
     } else {
         found(places, &telling(question, &|word| names.contains(&word)))
     };
-    let question =
-        Question { vector: question.vector.filter(|_| !without.contains(&Knob::Meaning)), ..question.clone() };
+    let question = Question {
+        vector: question.vector.filter(|_| !without.contains(&Knob::Meaning)),
+        ..question.clone()
+    };
     let seeds = seeds(places, &question, &words, k);
     let pool = Pool::around(places, &question, &words, &seeds);
     let scoring = Scoring { places, question: &question, names: &names, without, pool: &pool };
@@ -219,7 +221,8 @@ impl Scoring<'_> {
         let most = self.most();
         let one = |(candidate, words): (&Candidate, f64)| Relevant {
             row: candidate.row,
-            relevance: ((words + self.meaning(candidate) + self.circumstances(candidate)) / most).clamp(0.0, 1.0),
+            relevance: ((words + self.meaning(candidate) + self.circumstances(candidate)) / most)
+                .clamp(0.0, 1.0),
         };
         self.pool.candidates.iter().zip(words).map(one).collect()
     }
@@ -232,7 +235,8 @@ impl Scoring<'_> {
 
     /// Each candidate's share of words: those of the strongest candidate are the whole.
     fn words(&self) -> Vec<f64> {
-        let words: Vec<f64> = self.pool.candidates.iter().map(|candidate| self.near_words(candidate)).collect();
+        let words: Vec<f64> =
+            self.pool.candidates.iter().map(|candidate| self.near_words(candidate)).collect();
         let most = largest(&words);
         words.iter().map(|words| WORDS * words / most).collect()
     }
@@ -246,7 +250,8 @@ impl Scoring<'_> {
         if self.uses(Knob::Neighbours) {
             for (side, rows) in candidate.around.iter().enumerate() {
                 for (step, row) in rows.iter().enumerate() {
-                    let asked = side == 0 && step == 0 && self.places.index.sessions.asks(*row) != Asks::Nothing;
+                    let asked =
+                        side == 0 && step == 0 && self.places.index.sessions.asks(*row) != Asks::Nothing;
                     let share = if asked { ASKED_WORDS } else { NEAR_WORDS };
                     let Some(known) = self.pool.known.get(row) else { continue };
                     for (most, strength) in strongest.iter_mut().zip(&known.strengths) {
@@ -266,7 +271,8 @@ impl Scoring<'_> {
             _ => own,
         };
         let session = self.places.index.sessions.session_of(candidate.row);
-        let nearest = session.filter(|_| self.uses(Knob::Session)).and_then(|session| self.pool.sessions.get(&session));
+        let nearest =
+            session.filter(|_| self.uses(Knob::Session)).and_then(|session| self.pool.sessions.get(&session));
         MEANING * own
             + NEAR_MEANING * candidate.around.iter().map(near).sum::<f64>()
             + SESSION_MEANING * nearest.copied().unwrap_or(own)

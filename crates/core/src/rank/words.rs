@@ -23,7 +23,6 @@ impl Word {
         let found = self.texts.binary_search_by_key(&row, |(known, _)| *known);
         found.ok().and_then(|at| self.texts.get(at)).map_or(0.0, |(_, strength)| *strength)
     }
-
 }
 
 /// The words that say what a question is about; all of them if that would leave none.

@@ -108,7 +108,9 @@ fn mode(tenant: &Tenant, asked: &SearchQuery) -> Result<Mode, Refusal> {
     match asked.mode.as_deref() {
         Some("lexical") => Ok(Mode::Lexical),
         // Without words there is nothing but meaning.
-        None | Some("hybrid") if asked.query.is_none() && asked.vector.is_some() && has_vectors => Ok(Mode::Dense),
+        None | Some("hybrid") if asked.query.is_none() && asked.vector.is_some() && has_vectors => {
+            Ok(Mode::Dense)
+        }
         None | Some("hybrid") => Ok(if has_vectors { Mode::Hybrid } else { Mode::Lexical }),
         Some("dense") if has_vectors => Ok(Mode::Dense),
         Some("dense") => unavailable(
@@ -150,8 +152,11 @@ fn check_vector(tenant: &Tenant, asked: &SearchQuery, faults: &mut Vec<Fault>) {
     let dimensions = vectors.embedding().dimensions();
     let length: f64 = vector.iter().map(|number| f64::from(*number).powi(2)).sum();
     if vector.len() != dimensions {
-        let fault =
-            Fault::new("/vector", Code::ConstraintViolation, format!("{dimensions} numbers, as the model has"));
+        let fault = Fault::new(
+            "/vector",
+            Code::ConstraintViolation,
+            format!("{dimensions} numbers, as the model has"),
+        );
         faults.push(fault.found(vector.len().to_string()));
     } else if !(length.is_finite() && length > 0.0) {
         faults.push(Fault::new("/vector", Code::ConstraintViolation, "finite numbers, not all of them zero"));

@@ -155,7 +155,19 @@ impl From<reply::SearchReply> for proto::SearchReply {
             score: found.score,
             relevance: found.relevance,
         });
-        Self { results: results.collect(), mode: found.mode.to_owned(), token: found.token }
+        Self {
+            results: results.collect(),
+            mode: found.mode.to_owned(),
+            token: found.token,
+            search: found.search.to_string(),
+        }
+    }
+}
+
+impl From<reply::OutcomeReply> for proto::ReportOutcomeReply {
+    fn from(noted: reply::OutcomeReply) -> Self {
+        let reply::OutcomeReply { search, retrieved, used, precision } = noted;
+        Self { search, retrieved, used, precision }
     }
 }
 

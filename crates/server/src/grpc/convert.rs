@@ -137,6 +137,12 @@ impl From<proto::SearchRequest> for reply::SearchQuery {
     }
 }
 
+impl From<proto::ReportOutcomeRequest> for reply::OutcomeReport {
+    fn from(asked: proto::ReportOutcomeRequest) -> Self {
+        Self { search: asked.search, used: asked.used, success: asked.success }
+    }
+}
+
 impl From<proto::ListAuditRequest> for reply::AuditQuery {
     fn from(asked: proto::ListAuditRequest) -> Self {
         Self { action: asked.action, limit: asked.limit, cursor: asked.cursor }

@@ -84,6 +84,17 @@ impl Tabellion for Memory {
             .await
     }
 
+    async fn report_outcome(
+        &self,
+        request: Request<proto::ReportOutcomeRequest>,
+    ) -> Answer<proto::ReportOutcomeReply> {
+        self.answer(
+            request,
+            |engine, call, asked| async move { engine.report_outcome(&call, asked.into()).await },
+        )
+        .await
+    }
+
     async fn create_tenant(
         &self,
         request: Request<proto::CreateTenantRequest>,

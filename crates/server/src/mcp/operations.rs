@@ -1,10 +1,14 @@
 //! What does each tool do? Read its arguments, ask the engine, and answer as REST does.
 
-use super::params::{ChangeItem, GetItem, ItemVersions, ListItems, Nothing, RollbackItem, SearchItems};
+use super::params::{
+    ChangeItem, GetItem, ItemVersions, ListItems, Nothing, ReportOutcome, RollbackItem, SearchItems,
+};
 use super::text;
 use super::tools::ToolName;
 use crate::rest::body::{no_identity, typed};
-use crate::rest::dto::{ChangedBody, FoundBody, ItemBody, ItemsBody, VersionsBody, WhoAmIBody, WrittenBody};
+use crate::rest::dto::{
+    ChangedBody, FoundBody, ItemBody, ItemsBody, OutcomeNotedBody, VersionsBody, WhoAmIBody, WrittenBody,
+};
 use rmcp::model::JsonObject;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,7 +16,7 @@ use serde_json::Value;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{WriteDraft, read_write};
 use tabellion_core::id::ItemId;
-use tabellion_engine::reply::{Changed, ListQuery, SearchQuery};
+use tabellion_engine::reply::{Changed, ListQuery, OutcomeReport, SearchQuery};
 use tabellion_engine::{Call, Engine};
 
 /// What a tool answers: for a model, and for programs.
@@ -57,6 +61,10 @@ pub(super) async fn run(
         ToolName::SearchItems => {
             let found = engine.search(call, read::<SearchItems>(arguments)?.into()).await?;
             Answer::new(text::found(&found), FoundBody::from(found))
+        }
+        ToolName::ReportOutcome => {
+            let noted = engine.report_outcome(call, read::<ReportOutcome>(arguments)?.into()).await?;
+            Answer::new(text::outcome(&noted), OutcomeNotedBody::from(noted))
         }
         ToolName::ItemVersions => {
             let asked: ItemVersions = read(arguments)?;
@@ -131,6 +139,12 @@ impl From<SearchItems> for SearchQuery {
             without: Vec::new(),
             diversity: asked.diversity,
         }
+    }
+}
+
+impl From<ReportOutcome> for OutcomeReport {
+    fn from(asked: ReportOutcome) -> Self {
+        Self { search: asked.search, used: asked.used.unwrap_or_default(), success: asked.success }
     }
 }
 

@@ -231,6 +231,18 @@ pub(super) struct SearchItems {
     pub(super) diversity: Option<f64>,
 }
 
+/// What came of a search.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReportOutcome {
+    /// The search, as search_items called it.
+    pub(super) search: String,
+    /// The ids of the results that you used.
+    pub(super) used: Option<Vec<String>>,
+    /// Whether what you used them for succeeded. Leave it out if you do not know.
+    pub(super) success: Option<bool>,
+}
+
 /// How to search.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case")]

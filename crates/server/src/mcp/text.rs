@@ -4,7 +4,9 @@
 
 use std::fmt::Write;
 use tabellion_core::error::Refusal;
-use tabellion_engine::reply::{Changed, Found, ItemReply, Page, SearchReply, VersionReply, WhoAmI, Written};
+use tabellion_engine::reply::{
+    Changed, Found, ItemReply, OutcomeReply, Page, SearchReply, VersionReply, WhoAmI, Written,
+};
 
 pub(super) fn written(written: &Written) -> String {
     let status = written.status.as_str();
@@ -38,6 +40,10 @@ pub(super) fn items(page: &Page<ItemReply>) -> String {
 pub(super) fn found(reply: &SearchReply) -> String {
     let line = |found: &Found| format!("{:.3} {}", found.score, item(&found.item));
     lines(format!("{} result(s), {} search", reply.results.len(), reply.mode), reply.results.iter().map(line))
+}
+
+pub(super) fn outcome(noted: &OutcomeReply) -> String {
+    format!("noted: {} of {} results were used", noted.used, noted.retrieved)
 }
 
 pub(super) fn versions(versions: &[VersionReply]) -> String {

@@ -4,7 +4,8 @@
 //! model that has nothing else to go by.
 
 use super::params::{
-    ChangeItem, GetItem, ItemVersions, ListItems, Nothing, RollbackItem, SearchItems, WriteItem, schema,
+    ChangeItem, GetItem, ItemVersions, ListItems, Nothing, ReportOutcome, RollbackItem, SearchItems,
+    WriteItem, schema,
 };
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -25,6 +26,7 @@ pub(super) enum ToolName {
     GetItem,
     ListItems,
     SearchItems,
+    ReportOutcome,
     ItemVersions,
     RetractItem,
     RollbackItem,
@@ -47,11 +49,12 @@ enum Effect {
 }
 
 impl ToolName {
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::WriteItem,
         Self::GetItem,
         Self::ListItems,
         Self::SearchItems,
+        Self::ReportOutcome,
         Self::ItemVersions,
         Self::RetractItem,
         Self::RollbackItem,
@@ -67,6 +70,7 @@ impl ToolName {
             Self::GetItem => "get_item",
             Self::ListItems => "list_items",
             Self::SearchItems => "search_items",
+            Self::ReportOutcome => "report_outcome",
             Self::ItemVersions => "item_versions",
             Self::RetractItem => "retract_item",
             Self::RollbackItem => "rollback_item",
@@ -88,6 +92,7 @@ impl ToolName {
             Self::GetItem => tool::<GetItem>(self, "Read an item", Effect::Reads, GET),
             Self::ListItems => tool::<ListItems>(self, "List items", Effect::Reads, LIST),
             Self::SearchItems => tool::<SearchItems>(self, "Search the memory", Effect::Reads, SEARCH),
+            Self::ReportOutcome => tool::<ReportOutcome>(self, "Report what helped", Effect::Adds, OUTCOME),
             Self::ItemVersions => tool::<ItemVersions>(self, "An item's history", Effect::Reads, VERSIONS),
             Self::RetractItem => tool::<ChangeItem>(self, "Retract an item", Effect::Removes, RETRACT),
             Self::RollbackItem => {
@@ -147,11 +152,16 @@ use search_items. Returns {items, next}: pass `next` as `cursor` for the followi
 
 const SEARCH: &str = "\
 Finds items by what they say, best first. Use it before answering from memory, before starting a task, and before writing \
-something that may be known already. Returns {results, mode, token}; each result is an item with its text, `score`, \
+something that may be known already. Returns {results, mode, search, token}; each result is an item with its text, `score`, \
 `relevance`, `trust` (low, medium, high), `confidence` and times. Prefer results with higher trust, and newer ones where \
 they disagree. No results means that nothing is remembered that you may see: say so, and do not guess.
 
 If refused with MIN_TOKEN_TIMEOUT, repeat the search; TOKEN_INVALID: leave out the token, it was not given to you.";
+
+const OUTCOME: &str = "\
+Tells which results of a search you used, and whether it went well. Use it once a task is done: `search` is what search_items \
+returned under that name, `used` the ids of the results that helped (none is an answer too). Returns {search, retrieved, used, \
+precision}. If refused with NOT_FOUND, the search is not yours or more than a day old: let it be.";
 
 const VERSIONS: &str = "\
 Lists the versions of an item: how each came to be (insert, update, supersede), how it stands (active, superseded, \

@@ -8,8 +8,8 @@ use tabellion_core::item::Triple;
 use tabellion_core::provenance::Evidence;
 use tabellion_engine::reply::{
     AgentReply, AuditRow, Changed, ConsistencyReply, Found, HeadReply, InclusionReply, ItemReply, KeyReply,
-    LogReport, NewKey, NewTenant, Page, ResourceReply, RevokedKey, SearchQuery, SearchReply, UserReply,
-    VerifyReport, VersionReply, WhoAmI, Written,
+    LogReport, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, ResourceReply, RevokedKey, SearchQuery,
+    SearchReply, UserReply, VerifyReport, VersionReply, WhoAmI, Written,
 };
 
 fn texts<T: ToString>(values: &[T]) -> Vec<String> {
@@ -173,8 +173,22 @@ impl From<SearchReply> for FoundBody {
         Self {
             results: reply.results.into_iter().map(Into::into).collect(),
             mode: reply.mode,
+            search: reply.search.to_string(),
             token: reply.token,
         }
+    }
+}
+
+impl From<OutcomeBody> for OutcomeReport {
+    fn from(body: OutcomeBody) -> Self {
+        Self { search: body.search, used: body.used.unwrap_or_default(), success: body.success }
+    }
+}
+
+impl From<OutcomeReply> for OutcomeNotedBody {
+    fn from(noted: OutcomeReply) -> Self {
+        let OutcomeReply { search, retrieved, used, precision } = noted;
+        Self { search, retrieved, used, precision }
     }
 }
 

@@ -39,7 +39,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         items::read_item, items::update_item, items::retract_item,
         items::rollback_item, items::pin_item, items::unpin_item,
         items::list_versions, items::read_provenance,
-        items::search,
+        items::search, items::report_outcome,
         trail::read_audit, trail::verify, trail::read_head, trail::prove_inclusion, trail::prove_consistency,
     ),
     components(schemas(RefusalBody)),

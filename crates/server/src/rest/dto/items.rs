@@ -383,6 +383,9 @@ pub(crate) struct FoundBody {
     /// How it was searched.
     #[schema(value_type = String)]
     pub(crate) mode: &'static str,
+    /// What its outcome is reported under.
+    #[schema(value_type = SearchIdText)]
+    pub(crate) search: String,
     /// Where in the log.
     #[schema(value_type = TokenText)]
     pub(crate) token: String,
@@ -400,6 +403,37 @@ pub(crate) struct ResultBody {
     /// How well it fits the query.
     #[schema(minimum = 0.0, maximum = 1.0)]
     pub(crate) relevance: f64,
+}
+
+/// What came of a search.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Outcome)]
+pub(crate) struct OutcomeBody {
+    /// The search, as its reply called it.
+    #[schema(value_type = SearchIdText)]
+    pub(crate) search: String,
+    /// The items that were used, of those that it found.
+    #[schema(value_type = Option<Vec<ItemIdText>>, max_items = 1000)]
+    pub(crate) used: Option<Vec<String>>,
+    /// Whether what they were used for succeeded; left out if that is not known.
+    pub(crate) success: Option<bool>,
+}
+
+/// An outcome as it was noted.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = OutcomeNoted)]
+pub(crate) struct OutcomeNotedBody {
+    /// The search.
+    #[schema(value_type = SearchIdText)]
+    pub(crate) search: String,
+    /// How many items it had found.
+    pub(crate) retrieved: u64,
+    /// How many of them were used.
+    pub(crate) used: u64,
+    /// The share that was used.
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    pub(crate) precision: f64,
 }
 
 /// Which version to roll back, and why.

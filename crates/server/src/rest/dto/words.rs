@@ -40,6 +40,7 @@ text_type! {
     ResourceIdText, "ResourceId", id("^res_");
     KeyIdText, "KeyId", id("^key_");
     ItemIdText, "ItemId", id("^itm_");
+    SearchIdText, "SearchId", id("^sch_");
     VersionIdText, "VersionId", id("^ver_");
     HeadIdText, "ItemOrVersionId", id("^(itm|ver)_");
     NameText, "Name", text().pattern(Some("^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"));

@@ -280,6 +280,26 @@ async fn unpin_item(
     Ok(Json(app.engine().unpin(call, id, body.reason).await?.into()))
 }
 
+/// Report an outcome
+///
+/// What of a search was used, and how it went: within a day, by the caller who searched. The same report again changes nothing.
+#[utoipa::path(
+    post, path = "/v1/outcomes", tag = "items", request_body = OutcomeBody,
+    responses(
+        (status = 200, description = "noted", body = OutcomeNotedBody),
+        (status = 404, description = "no such search of this caller", body = RefusalBody),
+        (status = 409, description = "another outcome was reported before", body = RefusalBody),
+    )
+)]
+pub(crate) async fn report_outcome(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    _: NoParams,
+    MemoryBody(body): MemoryBody<OutcomeBody>,
+) -> Answer<OutcomeNotedBody> {
+    Ok(Json(app.engine().report_outcome(&call, body.into()).await?.into()))
+}
+
 /// Search
 ///
 /// Best first, under what the caller may see.

@@ -199,7 +199,7 @@ pub struct ListQuery {
 /// What a search is asked for.
 #[derive(Debug, Clone, Default)]
 pub struct SearchQuery {
-    /// Words; a quoted run of them must stand in a text as it is.
+    /// Words; a quoted run of them is looked for as it stands.
     pub query: Option<String>,
     /// What is meant, as a vector of the server's model, in place of what the words mean.
     pub vector: Option<Vec<f32>>,

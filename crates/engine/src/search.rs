@@ -7,7 +7,6 @@ use crate::reply::{Found, SearchQuery, SearchReply};
 use crate::tenant::{Tenant, behind};
 use crate::{Call, working};
 use asked::{Asked, Mode};
-use roaring::RoaringBitmap;
 use std::borrow::Cow;
 use std::time::Duration;
 use tabellion_core::access::{Caller, Predicate, visible_to};
@@ -168,7 +167,8 @@ impl Searching<'_> {
         question.vector = vector;
         question.days =
             days_named(asked.query, day_of(self.at.time), self.index.sessions.years(predicate.owner()));
-        let rows = self.rows(&question, mode, &scope);
+        question.find_quoting(&self.index.lexical);
+        let rows = self.views.items.visible_rows(predicate, self.at);
         let places = Places {
             items: &self.views.items,
             index: self.index,
@@ -187,18 +187,6 @@ impl Searching<'_> {
         };
         let ranked = found.into_iter().map(|relevant| self.weigh(relevant, weighed)).collect();
         self.chosen(ranked, asked)
-    }
-
-    /// The rows that may be found; with quotations, those that hold them all.
-    fn rows(&self, question: &Question<'_>, mode: Mode, scope: &Scope<'_>) -> Cow<'_, RoaringBitmap> {
-        let mut rows = self.views.items.visible_rows(scope.predicate, self.at);
-        if mode != Mode::Dense {
-            for phrase in &question.phrases {
-                let holding: RoaringBitmap = self.index.lexical.with_phrase(phrase).into_iter().collect();
-                *rows.to_mut() &= holding;
-            }
-        }
-        rows
     }
 
     /// By relevance alone, or weighed with how far the version can be relied on.

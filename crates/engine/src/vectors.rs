@@ -8,7 +8,7 @@ use crate::ports::EmbedError;
 use crate::tenant::Shared;
 use crate::{OpenError, fold};
 use parking_lot::{Condvar, Mutex, RwLock, RwLockReadGuard};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -62,7 +62,7 @@ struct Kept {
 
 impl Kept {
     fn open(
-        path: &PathBuf,
+        path: &Path,
         tenant: TenantId,
         secret: &Secret,
         embedding: &Embedding,
@@ -304,7 +304,7 @@ impl Making<'_> {
             }
         }
         let made = self.vectors.embedding.many(self.shared.tenant, &texts)?;
-        self.keep(&rows, made);
+        self.keep(&rows, &made);
         self.next = next;
         self.vectors.done.send_replace(done);
         Ok(Step::Made)
@@ -343,14 +343,14 @@ impl Making<'_> {
         }
     }
 
-    fn keep(&mut self, rows: &[(Row, Lsn)], made: Vec<Vector>) {
+    fn keep(&mut self, rows: &[(Row, Lsn)], made: &[Vector]) {
         let kept: Vec<(Lsn, Vector)> =
-            rows.iter().zip(&made).map(|((_, lsn), vector)| (*lsn, Arc::clone(vector))).collect();
+            rows.iter().zip(made).map(|((_, lsn), vector)| (*lsn, Arc::clone(vector))).collect();
         if let Some(keeper) = &self.vectors.kept {
             keeper.keep(&kept, &|| self.shared.random());
         }
         let mut view = self.vectors.view.write();
-        for ((row, _), vector) in rows.iter().zip(&made) {
+        for ((row, _), vector) in rows.iter().zip(made) {
             if let Err(error) = view.insert(*row, vector) {
                 tracing::error!(%error, "a vector was refused");
             }

@@ -137,6 +137,7 @@ fn remove(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the signature that map_err wants")]
 fn engine(error: rusqlite::Error) -> StoreError {
     StoreError::Engine(error.to_string())
 }

@@ -16,6 +16,8 @@ use std::collections::{BTreeSet, HashMap};
 const DEPTH: usize = 200;
 /// Texts before and after that count.
 const REACH: usize = 2;
+/// A longer time is no help to find a text by.
+const NAMED_DAYS_MAX: i32 = 31;
 /// A text whose meaning is farther from the question is no candidate (SHARE-22).
 const COSINE_MIN: f32 = 0.1;
 
@@ -34,6 +36,8 @@ const SPEAKER: f64 = 0.25;
 /// The weight of the day that the question names, and the days after which it has faded to a third.
 const TIME: f64 = 1.0;
 const TIME_DAYS: f64 = 7.0;
+/// The weight of holding what the question quotes.
+const QUOTING: f64 = 1.0;
 /// What a text loses that ends in a question.
 const QUESTION: f64 = 0.25;
 
@@ -57,11 +61,12 @@ word_list! {
     }
 }
 
-/// The best `k` by words alone.
+/// The best `k` by words alone; what the question quotes must be in them.
 #[must_use]
 pub fn lexical(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<Relevant> {
     let words = found(places, &telling(question, &|_| false));
-    let scored = sums(&words).into_iter();
+    let quotes = |row: &Row| question.quoting.as_ref().is_none_or(|rows| rows.contains(*row));
+    let scored = sums(&words).into_iter().filter(|(row, _)| quotes(row));
     let relevant = |(row, score)| Relevant { row, relevance: super::relevance(score) };
     best(scored.map(relevant).collect(), k)
 }
@@ -109,7 +114,17 @@ fn seeds(places: &Places<'_>, question: &Question<'_>, words: &[Word], k: usize)
     let mut seeds: Vec<Row> = best(scored, depth).iter().map(|one| one.row).collect();
     let near = by_meaning(places, question, depth).into_iter();
     seeds.extend(near.filter(|(_, cosine)| *cosine >= COSINE_MIN).map(|(row, _)| row));
+    seeds.extend(named(places, question).filter(|row| places.admits(*row)).take(depth));
     seeds
+}
+
+/// Texts that hold what the question quotes, and texts of the days that it names, newest first: none of its words need be
+/// in them.
+fn named<'a>(places: &'a Places<'_>, question: &'a Question<'_>) -> impl Iterator<Item = Row> + 'a {
+    let owner = places.scope.predicate.owner();
+    let quoting = question.quoting.iter().flat_map(|rows| rows.iter().rev());
+    let short = question.days.iter().filter(|(first, last)| last.saturating_sub(*first) <= NAMED_DAYS_MAX);
+    quoting.chain(short.flat_map(move |days| places.index.sessions.on(owner, *days)))
 }
 
 /// A candidate with what stands around it.
@@ -230,7 +245,8 @@ impl Scoring<'_> {
     /// The score that no text exceeds.
     fn most(&self) -> f64 {
         let time = if self.question.days.is_empty() { 0.0 } else { TIME };
-        WORDS + MEANING + 2.0 * NEAR_MEANING + SESSION_MEANING + SPEAKER + time
+        let quoting = if self.question.quoting.is_none() { 0.0 } else { QUOTING };
+        WORDS + MEANING + 2.0 * NEAR_MEANING + SESSION_MEANING + SPEAKER + time + quoting
     }
 
     /// Each candidate's share of words: those of the strongest candidate are the whole.
@@ -291,6 +307,9 @@ impl Scoring<'_> {
             && let Some(day) = sessions.day(row)
         {
             score += TIME * (-f64::from(days_off(&self.question.days, day)) / TIME_DAYS).exp();
+        }
+        if self.question.quoting.as_ref().is_some_and(|rows| rows.contains(row)) {
+            score += QUOTING;
         }
         if self.uses(Knob::Question) && sessions.asks(row) == Asks::AtTheEnd {
             score -= QUESTION;

@@ -3,7 +3,7 @@
 use super::dates::Days;
 use crate::text;
 use crate::vector::{Effort, VectorView};
-use crate::view::{Index, ItemsView, Row, Scope};
+use crate::view::{Index, ItemsView, LexicalView, Row, Scope};
 use roaring::RoaringBitmap;
 
 /// What is asked, taken apart.
@@ -11,8 +11,10 @@ use roaring::RoaringBitmap;
 pub struct Question<'a> {
     /// Its words, stemmed, each once, in order.
     pub words: Vec<String>,
-    /// Runs of words that a text must hold, stemmed.
+    /// Runs of words that were quoted, stemmed.
     pub phrases: Vec<Vec<String>>,
+    /// The rows that hold all of them; none if nothing was quoted.
+    pub quoting: Option<RoaringBitmap>,
     /// What it means.
     pub vector: Option<&'a [f32]>,
     /// The days that it names, in one reading or several.
@@ -34,7 +36,16 @@ impl Question<'_> {
         let closed = parts.len().saturating_sub(1);
         let quoted = parts.iter().take(closed).skip(1).step_by(2);
         let phrases = quoted.map(|phrase| text::words(phrase)).filter(|phrase| !phrase.is_empty()).collect();
-        Self { words, phrases, vector: None, days: Vec::new() }
+        Self { words, phrases, ..Self::default() }
+    }
+
+    /// Finds the rows that hold what was quoted.
+    pub fn find_quoting(&mut self, lexical: &LexicalView) {
+        self.quoting = self
+            .phrases
+            .iter()
+            .map(|phrase| lexical.with_phrase(phrase).into_iter().collect::<RoaringBitmap>())
+            .reduce(|all, holding| all & holding);
     }
 }
 
@@ -53,6 +64,13 @@ pub struct Places<'a> {
     pub rows: &'a RoaringBitmap,
     /// Whether approximation is welcome.
     pub effort: Effort,
+}
+
+impl Places<'_> {
+    /// Whether a row may be found.
+    pub(super) fn admits(&self, row: Row) -> bool {
+        self.rows.contains(row) && self.scope.admits_row(self.items, row)
+    }
 }
 
 /// A text, and how well it answers, 0 to 1.

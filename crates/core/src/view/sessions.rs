@@ -109,9 +109,9 @@ pub struct SessionsView {
     speakers: Vec<Vec<String>>,
     #[n(4)]
     speakers_named: BTreeMap<(UserId, String), u32>,
-    /// The first and the last day, by owner.
+    /// The texts of each day, by owner.
     #[n(5)]
-    days: BTreeMap<UserId, (i32, i32)>,
+    days: BTreeMap<(UserId, i32), Vec<Row>>,
 }
 
 impl SessionsView {
@@ -136,8 +136,7 @@ impl SessionsView {
         }
         let speaker = said.speaker.as_ref().map(|name| self.speaker(owner, name));
         let day = said.day.unwrap_or_else(|| day_of(written.0));
-        let (first, last) = self.days.entry(owner).or_insert((day, day));
-        (*first, *last) = ((*first).min(day), (*last).max(day));
+        self.days.entry((owner, day)).or_default().push(row);
         self.marks.push(Mark { session, place, speaker, day, asks: said.asks });
     }
 
@@ -175,9 +174,21 @@ impl SessionsView {
     /// The first and the last year that an owner's texts are of, and one more on either side.
     #[must_use]
     pub fn years(&self, owner: UserId) -> (i16, i16) {
-        let (first, last) = self.days.get(&owner).copied().unwrap_or_default();
+        let mut days = self.days.range((owner, i32::MIN)..=(owner, i32::MAX)).map(|((_, day), _)| *day);
+        let first = days.next().unwrap_or_default();
+        let last = days.next_back().unwrap_or(first);
         let year = |day: i32| i16::try_from(1970 + day / 365).unwrap_or(1970);
         (year(first).saturating_sub(1), year(last).saturating_add(1))
+    }
+
+    /// An owner's texts of these days, newest first.
+    pub fn on(&self, owner: UserId, days: (i32, i32)) -> impl Iterator<Item = Row> + '_ {
+        // A range must not end before it begins.
+        let last = days.1.max(days.0);
+        self.days
+            .range((owner, days.0)..=(owner, last))
+            .rev()
+            .flat_map(|(_, rows)| rows.iter().rev().copied())
     }
 
     /// Whether a text asks something.

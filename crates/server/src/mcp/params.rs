@@ -205,8 +205,8 @@ pub(super) struct ListItems {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchItems {
-    /// What you want to know, as a question or in words that the statement would use. A run of words in double quotes must
-    /// stand in a text as it is.
+    /// What you want to know, as a question or in words that the statement would use. A run of words in double quotes
+    /// is looked for as it stands.
     #[schemars(length(min = 1))]
     pub(super) query: String,
     /// At most this many results. Default: 10.

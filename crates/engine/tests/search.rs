@@ -28,7 +28,7 @@ struct Digits {
 }
 
 fn meaning(text: &str) -> Vec<f32> {
-    let mut vector = vec![0.01; DIMENSIONS];
+    let mut vector = [0.01; DIMENSIONS];
     for digit in text.chars().filter_map(|c| c.to_digit(10)) {
         vector[digit as usize % DIMENSIONS] += 1.0;
     }

@@ -333,7 +333,8 @@ def test_own_writes_are_read_at_once(ana):
     """A search that demands the token of a write sees that write, every time."""
     for number in range(50):
         written = ana.write(f"parcel{number} arrived")
-        assert ana.found(f"parcel{number}", min_token=written["token"]) == [written["id"]]
+        assert ana.found(f"parcel{number}", min_token=written["token"])[0] == written["id"]
+        assert ana.found(f"parcel{number}", mode="lexical", min_token=written["token"]) == [written["id"]]
 
 
 def test_a_token_opens_for_its_caller_alone(shared_server, ana, ben):
@@ -479,7 +480,7 @@ def test_a_search_result_carries_the_item(ana):
     for number in range(3):
         ana.write("lantern " * (number + 1) + "in the hall")
     answer = ana.ask("POST", "/v1/search", {"query": "lantern hall"})
-    assert answer["mode"] == "lexical" and answer["token"]
+    assert answer["mode"] == "hybrid" and answer["token"]
     needed = {
         "id", "key", "text", "score", "relevance", "trust", "confidence", "layer", "tier", "created_at", "updated_at", "agents",
         "version",

@@ -45,6 +45,15 @@ def made(bin, tmp_path_factory):
     return {"directory": directory, "key": ana.key, "a": a, "b": b, "gone": gone, "seen": seen, "size": size, "report": report}
 
 
+def found(caller, query, **fields):
+    """What a search finds in each mode, but for the part of a hybrid score that falls with age."""
+    token = caller.ask("POST", "/v1/search", {"query": query, "mode": "lexical"})["token"]
+    for mode in "hybrid", "dense", "lexical":
+        results = caller.search(query, mode=mode, min_token=token, **fields)
+        assert results
+        yield [{**one, "score": one["score"] if mode != "hybrid" else None} for one in results]
+
+
 def look(caller, a, b, gone):
     """What a reader sees of the items, now and in the past, without what differs from one reading to the next."""
     path = f"/v1/items/{a['id']}"
@@ -54,7 +63,8 @@ def look(caller, a, b, gone):
     answers = [
         now, then, at_its_time, caller.get(gone["id"], f"?as_of={gone['token']}"),
         caller.ask("GET", f"{path}/provenance"), caller.ask("GET", f"{path}/provenance?version={a['version']}"),
-        caller.ask("GET", "/v1/items?limit=500")["items"], caller.search("quillfeather"), caller.search("filler 77", k=3),
+        caller.ask("GET", "/v1/items?limit=500")["items"], *found(caller, "quillfeather"),
+        *found(caller, "filler 77", k=3),
         caller.versions(a["id"]), caller.versions(gone["id"]), caller.ask("GET", "/v1/whoami"),
         caller.call("GET", f"/v1/items/{gone['id']}")[0],
     ]  # fmt: skip

@@ -39,7 +39,7 @@ class Server:
     def __init__(self, bin, data_dir, env=None, args=()):
         self.bin = Path(bin)
         self.data_dir = Path(data_dir)
-        self.env = {"TABELLION_ADMIN_KEY": ADMIN_KEY, **(env or {})}
+        self.env = {"TABELLION_ADMIN_KEY": ADMIN_KEY, "TABELLION_EMBEDDING__PROVIDER": "hashed", **(env or {})}
         self.args = [str(a) for a in args]
         self.port = free_port()
         self.key = self.env["TABELLION_ADMIN_KEY"]

@@ -111,10 +111,9 @@ def test_a_write_is_found_during_a_bulk_import(ana, ben, mode):
             assert found[:1] == [written["id"]], (number, found)
 
 
-UNMADE = "a dense search misses the new version of an item until its vector is made"
 
 
-@pytest.mark.parametrize("mode", ["hybrid", pytest.param("dense", marks=pytest.mark.xfail(reason=UNMADE)), "lexical"])
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
 def test_an_item_that_changes_all_the_time_is_found_exactly_once(ana, ben, mode):
     """Each search sees one moment: an item under update is there in one version, never in none or in two."""
     sides = "the lighthouse keeper reads by lamp", "the lighthouse keeper sleeps by day"
@@ -249,10 +248,9 @@ def one_hot(place, length=1.0):
     return [length if at == place else 0.0 for at in range(DIMENSIONS)]
 
 
-UNSCALED = "a hybrid search takes the vector that it is given at the length it is given"
 
 
-@pytest.mark.parametrize("mode", [pytest.param("hybrid", marks=pytest.mark.xfail(strict=True, reason=UNSCALED)), "dense"])
+@pytest.mark.parametrize("mode", ["hybrid", "dense"])
 def test_how_long_a_vector_is_does_not_matter(ana, mode):
     """A vector says a direction: its length changes neither what is found nor its score, and no score leaves 0 to 1."""
     for number in range(30):
@@ -371,7 +369,6 @@ def test_a_quoted_phrase_is_found_as_it_stands(ana):
     assert rust[0] not in (door, both), "though the words fit those better"
 
 
-@pytest.mark.xfail(strict=True, reason="working memory is searched without regard to quotes")
 def test_a_phrase_binds_working_memory_too(ana):
     """Scratch is searched by the same rules as the rest."""
     fitting = ana.write("the red door is open", layer="working")["id"]

@@ -27,6 +27,22 @@ impl Terms {
     }
 }
 
+impl Terms {
+    /// Whether these words stand in the text one after the other.
+    #[must_use]
+    pub fn hold(&self, phrase: &[String]) -> bool {
+        let places = |word: &String| {
+            let found = self.words.binary_search_by(|(known, _)| known.cmp(word)).ok();
+            found.and_then(|at| self.words.get(at)).map_or(&[] as &[u32], |(_, places)| places.as_slice())
+        };
+        let Some((first, rest)) = phrase.split_first() else { return true };
+        let goes_on = |start: &u32| {
+            rest.iter().zip(start + 1..).all(|(word, place)| places(word).binary_search(&place).is_ok())
+        };
+        places(first).iter().any(goes_on)
+    }
+}
+
 /// The words of a text.
 #[must_use]
 pub fn terms(text: &str) -> Terms {
@@ -115,6 +131,11 @@ mod tests {
         let be = found.words.iter().find(|(word, _)| word == "be").expect("it is there");
         assert_eq!(be.1, [1, 5]);
         assert_eq!(words("Not to be"), ["not", "to", "be"]);
+        for (phrase, held) in
+            [("to be or", true), ("be to", false), ("to be", true), ("be be", false), ("", true)]
+        {
+            assert_eq!(found.hold(&words(phrase)), held, "{phrase}");
+        }
     }
 
     /// What an analyser remembers changes nothing.

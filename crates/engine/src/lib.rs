@@ -45,7 +45,7 @@ use tabellion_core::id::TenantId;
 use tabellion_core::log::LogName;
 use tabellion_core::provenance::Provenance;
 use tabellion_core::seal::Secret;
-use tabellion_store::{DataDir, DirLock, write_private};
+use tabellion_store::{DataDir, DirLock};
 use tenant::{Tenant, TenantOptions};
 
 /// A given admin key below this length could be guessed.
@@ -111,7 +111,7 @@ impl Engine {
                 let failed = |error: std::io::Error| OpenError(format!("{}: {error}", dir.path().display()));
                 dir.create().map_err(failed)?;
                 let lock = dir.lock().map_err(|error| OpenError(error.to_string()))?;
-                (first_master_key(dir, &options)?, Some(lock))
+                (offline::first_master_key(dir, &options)?, Some(lock))
             }
         };
         let embedding = options.embedder.clone().map(Embedding::start).transpose();
@@ -593,15 +593,4 @@ impl Engine {
     ) -> Result<ConsistencyReply, Refusal> {
         proof::consistency(&*self.tenant(call)?, call, log, from, to).await
     }
-}
-
-/// The master key: given, in the directory, or made now.
-fn first_master_key(dir: &DataDir, options: &Options) -> Result<Secret, OpenError> {
-    let path = dir.master_key();
-    if options.master_key.is_none() && !path.exists() {
-        let master = Secret::from_bytes(options.entropy.bytes());
-        write_private(&path, offline::master_text(&master).as_bytes())
-            .map_err(|error| OpenError(format!("{}: {error}", path.display())))?;
-    }
-    offline::master_key(dir, options.master_key.clone())
 }

@@ -3,17 +3,17 @@
 pub use crate::fold::Progress;
 pub use crate::snapshot::{ExportReport, RestoreReport, keys_path};
 
-use crate::OpenError;
 use crate::fold::{Checkpoint, Source};
 use crate::ports::SystemEntropy;
 use crate::reply::{LogFault, VerifyReport};
 use crate::snapshot;
 use crate::verify::{self, Against};
+use crate::{OpenError, Options};
 use std::path::Path;
 use tabellion_core::canonical::{Hash, hex, unhex32};
 use tabellion_core::id::TenantId;
 use tabellion_core::seal::Secret;
-use tabellion_store::{DataDir, KeyStore, SqliteStore};
+use tabellion_store::{DataDir, KeyStore, SqliteStore, write_private};
 
 /// What to verify beyond the log itself.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,6 +54,17 @@ pub(crate) fn master_key(dir: &DataDir, given: Option<Secret>) -> Result<Secret,
     unhex32(digits.trim())
         .map(Secret::from_bytes)
         .ok_or_else(|| OpenError(format!("{}: not 64 hex digits", path.display())))
+}
+
+/// The master key: given, in the directory, or made now.
+pub(crate) fn first_master_key(dir: &DataDir, options: &Options) -> Result<Secret, OpenError> {
+    let path = dir.master_key();
+    if options.master_key.is_none() && !path.exists() {
+        let master = Secret::from_bytes(options.entropy.bytes());
+        write_private(&path, master_text(&master).as_bytes())
+            .map_err(|error| OpenError(format!("{}: {error}", path.display())))?;
+    }
+    master_key(dir, options.master_key.clone())
 }
 
 /// The tenants of a data directory.

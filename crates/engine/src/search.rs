@@ -20,6 +20,9 @@ use tabellion_core::view::{Index, Moment, Scope, Views, day_of};
 
 pub(crate) use asked::K_DEFAULT;
 
+/// How long a dense search that demands nothing waits for the newest vectors.
+const VECTORS_WAIT: Duration = Duration::from_millis(250);
+
 /// Candidates that are weighed by how far they can be relied on.
 const WEIGHED_MAX: usize = 200;
 
@@ -44,7 +47,7 @@ pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> 
 async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<SearchReply, Refusal> {
     let asked = Asked::of(tenant, query)?;
     let (vector, mode) = meaning(tenant, caller, &asked).await?;
-    wait(tenant, caller, query, mode).await?;
+    let reached = wait(tenant, caller, query, mode).await?;
     let words = tabellion_core::text::terms(asked.query);
     let predicate = visible_to(caller);
     let (sketches, at) = {
@@ -53,7 +56,10 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
         let vectors = tenant.shared.vectors.as_ref().map(|vectors| vectors.read());
         let at = moment(tenant, caller, &views, query.as_of.as_deref())?;
         // What the index has not yet taken in is not there at all: one moment for everything.
-        let at = Moment { lsn: at.lsn.min(index.lsn()), ..at };
+        let made = tenant.shared.vectors.as_ref().map(|vectors| vectors.done());
+        // Nor has a dense search what has no vector yet, unless vectors are far behind, being made anew.
+        let made = made.filter(|made| mode == Mode::Dense && *made >= reached);
+        let at = Moment { lsn: at.lsn.min(index.lsn()).min(made.unwrap_or(at.lsn)), ..at };
         let searching = Searching { views: &views, index: &index, vectors: vectors.as_deref(), at };
         let ranked = searching.ranked(&asked, mode, vector.as_deref(), &predicate);
         let sketch = |one: &Ranked| {
@@ -71,7 +77,8 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
         results.push(Found { item, score: one.score, relevance: one.relevant.relevance });
     }
     if mode != Mode::Dense {
-        results.extend(working::search(tenant, caller, query, &words)?);
+        let quoted = if mode == Mode::Lexical { Question::of(asked.query).phrases } else { Vec::new() };
+        results.extend(working::search(tenant, caller, query, (&words, &quoted))?);
         results.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
     results.truncate(asked.k);
@@ -90,7 +97,7 @@ async fn meaning(
         return Ok((None, Mode::Lexical));
     }
     if let Some(given) = asked.vector {
-        return Ok((Some(Cow::Owned(given.to_vec())), asked.mode));
+        return Ok((Some(Cow::Owned(unit(given))), asked.mode));
     }
     let wait = Duration::from_millis(tenant.limits.embedding_wait_ms);
     let owner = (tenant.shared.tenant, caller.user());
@@ -114,8 +121,16 @@ async fn meaning(
     }
 }
 
+/// What a caller gives may have any length; what it is compared with has one.
+fn unit(vector: &[f32]) -> Vec<f32> {
+    let length = vector.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
+    vector.iter().map(|number| (f64::from(*number) / length) as f32).collect()
+}
+
 /// Waits until the index has what the log had when the question came, and the vectors what the caller demands.
-async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode) -> Result<(), Refusal> {
+///
+/// Tells where the log was.
+async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode) -> Result<Lsn, Refusal> {
     let patience = Duration::from_millis(tenant.limits.min_token_wait_ms);
     let demanded: Option<Lsn> = match &query.min_token {
         Some(token) => Some(tenant.position(caller, token, "min_token")?),
@@ -129,14 +144,15 @@ async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode)
     if demanded.is_some_and(|lsn| !indexed && tenant.shared.index.read().lsn() < lsn) {
         return Err(behind());
     }
-    match (demanded, &tenant.shared.vectors) {
-        // A hybrid search finds by its words what has no vector yet; a dense one would miss it.
-        (Some(lsn), Some(vectors)) if mode != Mode::Lexical => {
-            let made = vectors.reached(lsn, patience).await;
-            if made || mode == Mode::Hybrid { Ok(()) } else { Err(behind()) }
-        }
-        _ => Ok(()),
+    let Some(vectors) = &tenant.shared.vectors else { return Ok(latest) };
+    // A hybrid search finds by its words what has no vector yet; a dense one would miss it.
+    match (mode, demanded) {
+        (Mode::Hybrid, Some(lsn)) => drop(vectors.reached(lsn, patience).await),
+        (Mode::Dense, Some(lsn)) if !vectors.reached(lsn, patience).await => return Err(behind()),
+        (Mode::Dense, None) => drop(vectors.reached(latest, VECTORS_WAIT).await),
+        _ => {}
     }
+    Ok(latest)
 }
 
 /// A candidate, and what results are ordered by.

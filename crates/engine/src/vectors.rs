@@ -151,6 +151,11 @@ impl Vectors {
         &self.embedding
     }
 
+    /// Up to here every version has its vector.
+    pub(crate) fn done(&self) -> Lsn {
+        *self.done.borrow()
+    }
+
     /// Whether the model refused when last asked.
     pub(crate) fn is_failing(&self) -> bool {
         self.failing.load(Ordering::Relaxed)

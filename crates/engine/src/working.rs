@@ -204,7 +204,7 @@ pub(crate) fn search(
     tenant: &Tenant,
     caller: &Caller,
     query: &SearchQuery,
-    words: &Terms,
+    (words, quoted): (&Terms, &[Vec<String>]),
 ) -> Result<Vec<Found>, Refusal> {
     let asked = query.layers.iter().map(|word| layer_word(word)).collect::<Result<Vec<_>, _>>()?;
     let wanted = asked.is_empty() || asked.contains(&Layer::Working);
@@ -222,6 +222,7 @@ pub(crate) fn search(
             let terms = terms(&item.content.indexed_text());
             (item, terms)
         })
+        .filter(|(_, terms)| quoted.iter().all(|phrase| terms.hold(phrase)))
         .collect();
     let corpus = Corpus {
         texts: items.len() as u64,

@@ -37,7 +37,7 @@ const SPEAKER: f64 = 0.25;
 const TIME: f64 = 1.0;
 const TIME_DAYS: f64 = 7.0;
 /// The weight of holding what the question quotes.
-const QUOTING: f64 = 1.0;
+const QUOTING: f64 = 2.0;
 /// What a text loses that ends in a question.
 const QUESTION: f64 = 0.25;
 

@@ -16,6 +16,8 @@ use std::collections::BinaryHeap;
 const NONE: u16 = u16::MAX;
 /// A probe ends when so many rows in a row did not change what the answer has to reach,
 const VAIN_MIN: u64 = 6_000;
+/// or a quarter of them, where so many had to be passed over for them,
+const PASSED_MIN: u64 = 20_000;
 /// and they are at least one in so many of all that it compared: where vectors hardly gather, it looks further.
 const VAIN_SHARE: u64 = 2;
 
@@ -131,13 +133,15 @@ impl Scan for Probe<'_, '_> {
     fn scan(self) -> u64 {
         let cosines = self.lists.centroids.cosines(self.query).map(Ordered);
         let mut nearest: BinaryHeap<(Ordered, usize)> = cosines.zip(0..).collect();
-        let (mut seen, mut vain) = (0, 0);
+        let (mut seen, mut vain, mut passed) = (0, 0, 0);
         while let Some(list) = nearest.pop().and_then(|(_, at)| self.lists.lists.get(at)) {
             let floor = self.shortlist.floor();
             let offered = list.offer(self.query, self.visible, self.shortlist);
             seen += offered;
-            vain = if self.shortlist.floor() > floor { 0 } else { vain + offered };
-            if self.shortlist.is_full() && self.is_enough(seen, vain) {
+            let better = self.shortlist.floor() > floor;
+            vain = if better { 0 } else { vain + offered };
+            passed = if better { 0 } else { passed + list.rows.len() as u64 };
+            if self.shortlist.is_full() && self.is_enough(seen, vain, passed) {
                 break;
             }
         }
@@ -146,7 +150,8 @@ impl Scan for Probe<'_, '_> {
 }
 
 impl Probe<'_, '_> {
-    fn is_enough(&self, seen: u64, vain: u64) -> bool {
-        self.shortlist.share_of(vain) >= VAIN_MIN && vain * VAIN_SHARE >= seen
+    fn is_enough(&self, seen: u64, vain: u64, passed: u64) -> bool {
+        let wanted = if passed >= PASSED_MIN { VAIN_MIN / 4 } else { VAIN_MIN };
+        self.shortlist.share_of(vain) >= wanted && vain * VAIN_SHARE >= seen
     }
 }

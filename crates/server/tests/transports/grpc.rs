@@ -226,7 +226,7 @@ impl Transport for Grpc {
     }
 
     async fn search(&self, key: &str, query: &str, k: u64) -> Outcome {
-        let asked = SearchRequest { query: query.to_owned(), k: Some(k), ..Default::default() };
+        let asked = SearchRequest { query: Some(query.to_owned()), k: Some(k), ..Default::default() };
         outcome(self.client().search(with_key(key, asked)).await, |reply| {
             let results: Vec<Value> = reply.results.into_iter().map(result_json).collect();
             json!({"results": results, "mode": reply.mode, "token": reply.token})

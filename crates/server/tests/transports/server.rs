@@ -50,7 +50,7 @@ impl Server {
             ..Flags::default()
         };
         let config = Config::load(None, &flags).unwrap();
-        let secrets = Secrets { admin_key: Some(OPERATOR.to_owned()), master_key: None };
+        let secrets = Secrets { admin_key: Some(OPERATOR.to_owned()), master_key: None, embedding_key: None };
         let (ready, started) = oneshot::channel();
         let (stop, told) = oneshot::channel::<()>();
         let stopped = tokio::spawn(async move {

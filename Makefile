@@ -83,12 +83,13 @@ deny:
 		echo "****************************************************************************"; \
 	fi
 
-bench: ## measure writes, starts, search and the embedding model on this machine
+bench: model ## measure writes, starts, search and the embedding model on this machine
 	cargo build --release -p tabellion-cli
 	$(BIN) bench write $(ARGS)
-	$(BIN) bench start $(ARGS)
-	$(BIN) bench search $(ARGS)
-	$(BIN) bench embed $(ARGS)
+	$(BIN) bench start
+	$(BIN) bench search
+	@if [ -e "$(MODEL)/model.safetensors" ]; then $(BIN) bench embed --model "$(MODEL)"; \
+	else echo "there is no embedding model: bench embed is left out"; fi
 
 bench-peers: $(PEERS_VENV)/.stamp ## the same workload on other memory stores
 	cargo build --release -p tabellion-cli

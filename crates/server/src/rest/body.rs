@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn faults_are_named_by_their_place() {
-        check::<SearchBody>(json!({}), "/query", Code::MissingRequiredField);
+        check::<NewUserBody>(json!({}), "/name", Code::MissingRequiredField);
         check::<SearchBody>(json!({"query": 5}), "/query", Code::TypeMismatch);
         check::<SearchBody>(json!({"query": "a", "k": -1}), "/k", Code::ConstraintViolation);
         check::<SearchBody>(json!({"query": "a", "k": 1.5}), "/k", Code::TypeMismatch);

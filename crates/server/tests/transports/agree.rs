@@ -79,7 +79,14 @@ impl Story {
         let told = sorted.into_iter().filter(|(name, value)| !value.is_null() && name != "request_id");
         told.map(|(name, value)| {
             let opaque = matches!(name.as_str(), "token" | "next");
-            let value = if opaque { json!("opaque") } else { self.plain(value) };
+            let value = match value {
+                _ if opaque => json!("opaque"),
+                // A score falls with age, and the three are told at three times.
+                Value::Number(score) if name == "score" => {
+                    json!(format!("{:.3}", score.as_f64().unwrap_or_default()))
+                }
+                value => self.plain(value),
+            };
             (name, value)
         })
         .collect()
@@ -87,7 +94,7 @@ impl Story {
 
     /// `itm_…` is `itm 1`, the first time and ever after.
     fn named(&mut self, text: String) -> String {
-        const PREFIXES: [&str; 7] = ["itm", "ver", "usr", "agt", "res", "tnt", "prv"];
+        const PREFIXES: [&str; 8] = ["itm", "ver", "usr", "agt", "res", "tnt", "prv", "sch"];
         let prefix = text.split_once('_').map(|(prefix, _)| prefix);
         let Some(prefix) = prefix.filter(|prefix| PREFIXES.contains(prefix) && text.len() == 30) else {
             return text;

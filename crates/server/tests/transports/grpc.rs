@@ -229,7 +229,7 @@ impl Transport for Grpc {
         let asked = SearchRequest { query: Some(query.to_owned()), k: Some(k), ..Default::default() };
         outcome(self.client().search(with_key(key, asked)).await, |reply| {
             let results: Vec<Value> = reply.results.into_iter().map(result_json).collect();
-            json!({"results": results, "mode": reply.mode, "token": reply.token})
+            json!({"results": results, "mode": reply.mode, "search": reply.search, "token": reply.token})
         })
     }
 

@@ -113,10 +113,7 @@ def test_a_write_is_found_during_a_bulk_import(ana, ben, mode):
 
 
 
-LATE = "vectors that are more than a quarter of a second late leave a dense search without the newest version"
-
-
-@pytest.mark.parametrize("mode", ["hybrid", pytest.param("dense", marks=pytest.mark.xfail(reason=LATE)), "lexical"])
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
 def test_an_item_that_changes_all_the_time_is_found_exactly_once(ana, ben, mode):
     """Each search sees one moment: an item under update is there in one version, never in none or in two."""
     sides = "the lighthouse keeper reads by lamp", "the lighthouse keeper sleeps by day"

@@ -5,6 +5,7 @@ mod asked;
 use crate::read::{Sketch, fill, moment};
 use crate::reply::{Found, SearchQuery, SearchReply};
 use crate::tenant::{Tenant, behind};
+use crate::vectors::Vectors;
 use crate::{Call, working};
 use asked::{Asked, Mode};
 use std::borrow::Cow;
@@ -47,7 +48,7 @@ pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> 
 async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<SearchReply, Refusal> {
     let asked = Asked::of(tenant, query)?;
     let (vector, mode) = meaning(tenant, caller, &asked).await?;
-    let reached = wait(tenant, caller, query, mode).await?;
+    wait(tenant, caller, query, mode).await?;
     let words = tabellion_core::text::terms(asked.query);
     let predicate = visible_to(caller);
     let (sketches, at) = {
@@ -55,10 +56,8 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
         let index = tenant.shared.index.read();
         let vectors = tenant.shared.vectors.as_ref().map(|vectors| vectors.read());
         let at = moment(tenant, caller, &views, query.as_of.as_deref())?;
-        // What the index has not yet taken in is not there at all: one moment for everything.
-        let made = tenant.shared.vectors.as_ref().map(|vectors| vectors.done());
-        // Nor has a dense search what has no vector yet, unless vectors are far behind, being made anew.
-        let made = made.filter(|made| mode == Mode::Dense && *made >= reached);
+        // What a search goes by sets its moment: what has no words yet, or for a dense one no vector, is not there at all.
+        let made = tenant.shared.vectors.as_ref().filter(|_| mode == Mode::Dense).map(Vectors::done);
         let at = Moment { lsn: at.lsn.min(index.lsn()).min(made.unwrap_or(at.lsn)), ..at };
         let searching = Searching { views: &views, index: &index, vectors: vectors.as_deref(), at };
         let ranked = searching.ranked(&asked, mode, vector.as_deref(), &predicate);
@@ -128,9 +127,7 @@ fn unit(vector: &[f32]) -> Vec<f32> {
 }
 
 /// Waits until the index has what the log had when the question came, and the vectors what the caller demands.
-///
-/// Tells where the log was.
-async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode) -> Result<Lsn, Refusal> {
+async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode) -> Result<(), Refusal> {
     let patience = Duration::from_millis(tenant.limits.min_token_wait_ms);
     let demanded: Option<Lsn> = match &query.min_token {
         Some(token) => Some(tenant.position(caller, token, "min_token")?),
@@ -144,7 +141,7 @@ async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode)
     if demanded.is_some_and(|lsn| !indexed && tenant.shared.index.read().lsn() < lsn) {
         return Err(behind());
     }
-    let Some(vectors) = &tenant.shared.vectors else { return Ok(latest) };
+    let Some(vectors) = &tenant.shared.vectors else { return Ok(()) };
     // A hybrid search finds by its words what has no vector yet; a dense one would miss it.
     match (mode, demanded) {
         (Mode::Hybrid, Some(lsn)) => drop(vectors.reached(lsn, patience).await),
@@ -152,7 +149,7 @@ async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode)
         (Mode::Dense, None) => drop(vectors.reached(latest, VECTORS_WAIT).await),
         _ => {}
     }
-    Ok(latest)
+    Ok(())
 }
 
 /// A candidate, and what results are ordered by.

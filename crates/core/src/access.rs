@@ -9,7 +9,7 @@ mod predicate;
 mod role;
 mod token;
 
-pub use caller::{Caller, authenticate};
+pub use caller::{Caller, authenticate, author};
 pub use disclose::{Disclosed, disclose};
 pub use predicate::{Predicate, visible_to};
 pub use role::Role;

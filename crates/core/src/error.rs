@@ -3,7 +3,8 @@
 //! Every refusal has one row in the registry below. A row is never renamed, never reused; retiring one leaves it in
 //! place. Transports map `Kind`, not `Code`, so a new code needs no new mapping.
 
-use crate::gate::GateName;
+use crate::gate::{Against, GateName};
+use crate::id::{ItemId, RefusalId};
 use crate::time::Period;
 
 /// What sort of refusal a code is; each transport maps these once.
@@ -127,6 +128,60 @@ codes! {
     EmbedderUnavailable => "EMBEDDER_UNAVAILABLE", Unavailable;
     /// The working memory of this user is full.
     WorkingFull => "WORKING_FULL", RateLimited;
+    /// The evidence does not bear the statement out.
+    EvidenceInsufficient => "EVIDENCE_INSUFFICIENT", Invalid;
+    /// A source counts less than the layer takes.
+    EvidenceAuthorityLow => "EVIDENCE_AUTHORITY_LOW", Invalid;
+    /// No source lies outside memory and its agents.
+    EvidenceNotIndependent => "EVIDENCE_NOT_INDEPENDENT", Invalid;
+    /// The evidence is the writer's own word.
+    SelfEvidence => "SELF_EVIDENCE", Invalid;
+    /// The evidence rests on the statement itself.
+    CircularEvidence => "CIRCULAR_EVIDENCE", Invalid;
+    /// It speaks against what is known.
+    Contradiction => "CONTRADICTION", Conflict;
+    /// The same content is known.
+    ExactDuplicate => "EXACT_DUPLICATE", Conflict;
+    /// The same triple is known.
+    StructuralDuplicate => "STRUCTURAL_DUPLICATE", Conflict;
+    /// The same meaning is known.
+    SemanticDuplicate => "SEMANTIC_DUPLICATE", Conflict;
+    /// The same triple is known with other fields.
+    StructuralConflict => "STRUCTURAL_CONFLICT", Conflict;
+    /// The same meaning is known with other fields.
+    SemanticConflict => "SEMANTIC_CONFLICT", Conflict;
+    /// A person has to consent.
+    ApprovalRequired => "APPROVAL_REQUIRED", Conflict;
+    /// A person said no.
+    ApprovalRejected => "APPROVAL_REJECTED", Conflict;
+    /// No person answered in time.
+    ApprovalTimeout => "APPROVAL_TIMEOUT", Deadline;
+    /// Only a person may decide.
+    HumanRequired => "HUMAN_REQUIRED", Forbidden;
+    /// Nobody decides on what they wrote themselves.
+    SelfApproval => "SELF_APPROVAL", Forbidden;
+    /// The review is closed.
+    ReviewDecided => "REVIEW_DECIDED", Conflict;
+    /// A write may ask for a stricter policy, not for a laxer one.
+    PolicyTooLax => "POLICY_TOO_LAX", Forbidden;
+    /// The agent writes faster than its rate; the write is tried again by itself.
+    RateExceeded => "RATE_EXCEEDED", RateLimited;
+    /// Too many writes of this agent are put off already.
+    DeferralsFull => "DEFERRALS_FULL", RateLimited;
+    /// A write that was put off found no place however often it was tried.
+    RetryExhausted => "RETRY_EXHAUSTED", RateLimited;
+    /// The agent has written all that it may in this session.
+    WriteBudgetExceeded => "WRITE_BUDGET_EXCEEDED", RateLimited;
+    /// Writes of this agent are suspended.
+    WritesSuspended => "WRITES_SUSPENDED", Forbidden;
+    /// A procedure needs tests, and they must pass.
+    TestsFailed => "TESTS_FAILED", Invalid;
+    /// The vector given does not have the dimensions of the model.
+    EmbeddingDimMismatch => "EMBEDDING_DIM_MISMATCH", Invalid;
+    /// A gate that runs elsewhere refused.
+    GateRefused => "GATE_REFUSED", Invalid;
+    /// A gate that runs elsewhere does not answer.
+    GateUnreachable => "GATE_UNREACHABLE", Unavailable;
     /// A fault of ours; the log has the details.
     Internal => "INTERNAL", Internal;
 }
@@ -163,7 +218,7 @@ impl Fault {
 ///
 /// A struct rather than an enum per operation: every operation can fail in the same few ways, the registry above already
 /// types them, and clients see exactly these fields.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
     /// Which row of the registry.
@@ -176,13 +231,34 @@ pub struct Refusal {
     pub errors: Vec<Fault>,
     /// When to try again.
     pub retry_after: Option<Period>,
+    /// What a refused write says again or speaks against, where the caller may see it.
+    pub in_the_way: Option<Box<InTheWay>>,
+    /// Where the refused write is kept for its author.
+    pub kept: Option<RefusalId>,
+}
+
+/// What stands in the way of a write.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct InTheWay {
+    /// The item that says the same.
+    pub existing: Option<ItemId>,
+    /// The items that it speaks against.
+    pub against: Vec<Against>,
 }
 
 impl Refusal {
     /// A refusal with a message and nothing else.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), gate: None, errors: Vec::new(), retry_after: None }
+        Self {
+            code,
+            message: message.into(),
+            gate: None,
+            errors: Vec::new(),
+            retry_after: None,
+            in_the_way: None,
+            kept: None,
+        }
     }
 
     /// The one answer for what is missing and what is hidden.
@@ -202,6 +278,20 @@ impl Refusal {
     #[must_use]
     pub fn with(mut self, errors: Vec<Fault>) -> Self {
         self.errors = errors;
+        self
+    }
+
+    /// The same refusal, because of an item that says the same.
+    #[must_use]
+    pub fn existing(mut self, item: ItemId) -> Self {
+        self.in_the_way.get_or_insert_default().existing = Some(item);
+        self
+    }
+
+    /// The same refusal, because of items that it speaks against.
+    #[must_use]
+    pub fn against(mut self, against: Vec<Against>) -> Self {
+        self.in_the_way.get_or_insert_default().against = against;
         self
     }
 

@@ -3,24 +3,36 @@
 //! Invariant (gates are pure): a gate is a function of the request, the gathered facts and the time. Invariant (admitted
 //! means judged): an `Admitted` comes only from `judge`, and only an `Admitted` can be sealed.
 
+mod contradiction;
+mod dedup;
+mod evidence;
+mod facts;
+mod factual;
 mod policy;
 mod provenance;
 mod read;
 mod request;
+mod risk;
 mod schema;
+mod strictness;
 
+pub use contradiction::{Against, contradictions};
+pub use dedup::{SEMANTIC_MIN, duplicate};
+pub use facts::{Approval, Delta, GateFacts, Known, Likeness, Neighbour, Remote, Twin, Weighed};
+pub use factual::{SUPPORT_UNSEEN, authority, fact_score, support, threshold};
 pub use read::{IDENTITY_FIELDS, JSON_DEPTH_MAX, read_write};
 pub use request::{EvidenceDraft, Replaces, TripleDraft, WriteDraft, WriteRequest};
+pub use risk::{Hold, REPUTATION_MIN, Risk};
+pub use strictness::{Force, Rules, Strictness};
 
 use crate::access::Caller;
-use crate::error::Refusal;
+use crate::error::{Code, Refusal};
 use crate::id::{AgentId, ResourceId, VersionId};
-use crate::item::{Operation, Tier};
+use crate::item::{Content, Operation, Tier};
 use crate::log::Payload;
-use crate::time::Timestamp;
-use crate::view::Version;
+use crate::rank::Standing;
 
-/// The gates, in the order they run. A write meets those that exist so far.
+/// The gates, in the order they run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GateName {
     /// Identity, size, rate.
@@ -42,6 +54,18 @@ pub enum GateName {
 }
 
 impl GateName {
+    /// Every gate, in the order they run.
+    pub const ALL: [Self; 8] = [
+        Self::Preflight,
+        Self::Schema,
+        Self::Factual,
+        Self::Contradiction,
+        Self::Dedup,
+        Self::Provenance,
+        Self::Calibration,
+        Self::Policy,
+    ];
+
     /// The word for it, the same everywhere.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -58,28 +82,110 @@ impl GateName {
     }
 }
 
-/// What a gate says.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
-    /// Go on.
-    Accept,
-    /// Stop, for this reason.
-    Reject(Refusal),
-    /// Not now; ask again by then.
-    Defer(Timestamp),
+/// Why a person has to decide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// The gate that asks for it.
+    pub gate: GateName,
+    /// Which row of the registry.
+    pub code: Code,
+    /// In words.
+    pub message: String,
 }
 
-/// What the engine gathered for the gates, under the caller's predicate.
-#[derive(Debug, Clone, Default)]
-pub struct GateFacts {
-    /// The resources that the request names, or the place of one that does not exist.
-    pub resources: Vec<Result<ResourceId, usize>>,
-    /// The versions it says it derives from, or the place of one that is missing or hidden.
-    pub derived_from: Vec<Result<VersionId, usize>>,
-    /// Agents and resources of those versions: a derivation inherits them.
-    pub inherited: (Vec<AgentId>, Vec<ResourceId>),
-    /// The head that it replaces.
-    pub replaced: Option<Version>,
+impl Cause {
+    fn new(gate: GateName, code: Code, message: impl Into<String>) -> Self {
+        Self { gate, code, message: message.into() }
+    }
+}
+
+/// What a gate that does not refuse says.
+#[derive(Debug, Clone, PartialEq)]
+enum Finding {
+    /// Go on.
+    Nothing,
+    /// A person decides; the other gates still run.
+    Holds(Cause),
+    /// Both together become one.
+    Merges(Known, Box<Content>),
+}
+
+/// How a write was found, whatever becomes of it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Assessment {
+    /// V_fact.
+    pub fact: f64,
+    /// The mean authority of its evidence.
+    pub authority: f64,
+    /// c_adj, approval included.
+    pub confidence: f64,
+    /// V_composite.
+    pub composite: f64,
+    /// The factors of the risk.
+    pub risk: Risk,
+    /// What speaks against it.
+    pub against: Vec<Against>,
+}
+
+impl Assessment {
+    fn of(request: &WriteRequest, facts: &GateFacts) -> Self {
+        let against = contradictions(facts);
+        let (fact, authority) = (fact_score(&facts.evidence), authority(&facts.evidence));
+        let approved = facts.approval.is_some();
+        let standing =
+            Standing { confidence: request.confidence, fact, authority, authority_max: authority, approved };
+        let confidence = standing.adjusted_confidence();
+        let unopposed = match facts.neighbours.len() {
+            0 => 1.0,
+            near => 1.0 - against.len() as f64 / near as f64,
+        };
+        Self {
+            fact,
+            authority,
+            confidence,
+            composite: 0.2 + 0.5 * fact + 0.3 * unopposed,
+            risk: Risk::of(request.layer, facts, !against.is_empty(), authority, confidence),
+            against,
+        }
+    }
+
+    /// How far the write can be relied on, approval left out (D6).
+    fn reliance(&self, facts: &GateFacts) -> f64 {
+        let approval = if facts.approval.is_some() { 0.30 } else { 0.0 };
+        reliance(self.confidence - approval)
+    }
+}
+
+/// How far something can be relied on, given its c_adj without approval: 0 to 1 (D6).
+#[must_use]
+pub fn reliance(unapproved: f64) -> f64 {
+    unapproved / 0.70
+}
+
+/// What the gates make of a write.
+#[derive(Debug, Clone)]
+pub enum Judged {
+    /// It may be committed.
+    Admitted(Box<Admitted>),
+    /// A person decides.
+    Held(Box<Held>),
+}
+
+/// A write that waits for a person.
+#[derive(Debug, Clone)]
+pub struct Held {
+    /// What was asked.
+    pub request: WriteRequest,
+    /// Where it would live.
+    pub tier: Tier,
+    /// Now or later.
+    pub hold: Hold,
+    /// Why, the most pressing first.
+    pub causes: Vec<Cause>,
+    /// How it was found.
+    pub assessment: Assessment,
+    /// The canonical content that a decision binds to.
+    pub content: Vec<u8>,
 }
 
 /// A write that passed every gate. Made by `judge` alone.
@@ -92,6 +198,18 @@ pub struct Admitted {
     resources: Vec<ResourceId>,
     parents: Vec<VersionId>,
     content: Vec<u8>,
+    assessment: Assessment,
+    approval: Option<Approval>,
+    merged: Option<Merged>,
+}
+
+/// What becomes of a write together with its twin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Merged {
+    /// The twin.
+    pub into: Known,
+    /// What both say together, as canonical bytes.
+    pub content: Vec<u8>,
 }
 
 impl Admitted {
@@ -137,11 +255,33 @@ impl Admitted {
         &self.content
     }
 
+    /// How it was found.
+    #[must_use]
+    pub const fn assessment(&self) -> &Assessment {
+        &self.assessment
+    }
+
+    /// The person's yes, if one was needed.
+    #[must_use]
+    pub const fn approval(&self) -> Option<&Approval> {
+        self.approval.as_ref()
+    }
+
+    /// What it becomes part of, if it says the same as something known and more.
+    #[must_use]
+    pub const fn merged(&self) -> Option<&Merged> {
+        self.merged.as_ref()
+    }
+
     /// The payload to seal, given its provenance as canonical JSON and the signature over it.
     #[must_use]
-    pub fn payload(&self, (provenance, signature): (Vec<u8>, crate::canonical::Hash)) -> Payload {
+    pub fn payload(
+        &self,
+        content: &[u8],
+        (provenance, signature): (Vec<u8>, crate::canonical::Hash),
+    ) -> Payload {
         Payload::Version {
-            content: self.content.clone().into(),
+            content: content.to_vec().into(),
             provenance: provenance.into(),
             signature,
             namespace: self.request.namespace.clone(),
@@ -149,26 +289,96 @@ impl Admitted {
     }
 }
 
-/// Judges a write: every gate in order, the first refusal wins.
+/// Judges a write: every gate in order. The first refusal wins; what a person must decide is gathered from all of them.
+///
+/// `passed` hears of each gate as it ends, so that whoever has a clock can time them.
 ///
 /// # Errors
 /// The refusal, with gate, code, paths and what would pass.
-pub fn judge(request: WriteRequest, caller: &Caller, facts: &GateFacts) -> Result<Admitted, Refusal> {
-    provenance::check(&request, facts)?;
-    let tier = policy::tier(request.tier)?;
+pub fn judge(
+    request: WriteRequest,
+    caller: &Caller,
+    facts: &GateFacts,
+    passed: &mut dyn FnMut(GateName),
+) -> Result<Judged, Refusal> {
+    let rules = facts.strictness.rules(request.layer);
+    if !facts.faults.is_empty() {
+        return Err(schema::refuse(facts.faults.clone()));
+    }
     let content = request.content.canonical().map_err(|_| schema::not_canonical())?;
+    passed(GateName::Schema);
+    let assessment = Assessment::of(&request, facts);
+    evidence::check(&request, facts, rules.factual)?;
+    let factual = factual::check(&request, facts, rules.factual)?;
+    passed(GateName::Factual);
+    let reliance = assessment.reliance(facts);
+    let opposed = contradiction::check(&request, facts, &assessment.against, reliance, rules.contradiction)?;
+    passed(GateName::Contradiction);
+    let twin = dedup::check(&request, facts, rules.dedup)?;
+    passed(GateName::Dedup);
+    provenance::check(&request, facts)?;
+    passed(GateName::Provenance);
+    let tier = policy::tier(request.tier)?;
+    let mut causes: Vec<Cause> = Vec::new();
+    let mut merging = None;
+    for finding in [opposed, twin, factual] {
+        match finding {
+            Finding::Nothing => {}
+            Finding::Holds(cause) => causes.push(cause),
+            Finding::Merges(into, content) => merging = Some((into, content)),
+        }
+    }
+    let hold = policy::hold(&request, facts, &assessment, rules.risk, &mut causes)?;
+    passed(GateName::Policy);
+    if hold > Hold::Auto && facts.approval.is_none() {
+        return Ok(Judged::Held(Box::new(Held { request, tier, hold, causes, assessment, content })));
+    }
+    admit(request, caller, facts, Found { tier, content, assessment, merging })
+        .map(|admitted| Judged::Admitted(Box::new(admitted)))
+}
+
+/// What the gates found out on the way.
+struct Found {
+    tier: Tier,
+    content: Vec<u8>,
+    assessment: Assessment,
+    merging: Option<(Known, Box<Content>)>,
+}
+
+fn admit(
+    request: WriteRequest,
+    caller: &Caller,
+    facts: &GateFacts,
+    found: Found,
+) -> Result<Admitted, Refusal> {
     let resources = facts.resources.iter().filter_map(|found| found.as_ref().ok().copied());
     let (inherited_agents, inherited_resources) = &facts.inherited;
+    // What a person approved against takes the place of what it speaks against.
+    let superseded: Vec<VersionId> = match &facts.approval {
+        Some(_) => found.assessment.against.iter().map(|one| one.known.version).collect(),
+        None => Vec::new(),
+    };
+    let replaced = facts.replaced.iter().map(|version| version.id);
+    let merged = match found.merging {
+        None => None,
+        Some((into, content)) => {
+            Some(Merged { into, content: content.canonical().map_err(|_| schema::not_canonical())? })
+        }
+    };
     Ok(Admitted {
         operation: match (&request.replaces, &facts.replaced) {
             (Some(replaces), Some(_)) => replaces.operation(),
+            _ if !superseded.is_empty() => Operation::Supersede,
             _ => Operation::Insert,
         },
-        tier,
+        tier: found.tier,
         agents: sorted(inherited_agents.iter().copied().chain([caller.agent()])),
         resources: sorted(inherited_resources.iter().copied().chain(resources)),
-        parents: facts.replaced.iter().map(|version| version.id).collect(),
-        content,
+        parents: each_once(replaced.chain(superseded)),
+        content: found.content,
+        assessment: found.assessment,
+        approval: facts.approval.clone(),
+        merged,
         request,
     })
 }
@@ -178,4 +388,15 @@ fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
     values.sort_unstable();
     values.dedup();
     values
+}
+
+/// Each value once, in the order they come.
+fn each_once(values: impl Iterator<Item = VersionId>) -> Vec<VersionId> {
+    let mut seen = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen
 }

@@ -93,6 +93,12 @@ id_type! { /// One search, to be referred to when its outcome is known.
 SearchId, "sch" }
 id_type! { /// A provenance record.
 ProvenanceId, "prv" }
+id_type! { /// A held write that a person decides on.
+ReviewId, "rev" }
+id_type! { /// A write that was put off and will be tried again.
+DeferralId, "def" }
+id_type! { /// A write that was refused, kept for its author.
+RefusalId, "ref" }
 
 #[cfg(test)]
 mod tests {

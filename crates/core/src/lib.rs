@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod canonical;
+pub mod claim;
 pub mod error;
 pub mod gate;
 pub mod id;

@@ -9,7 +9,9 @@ mod lsn;
 mod tree;
 
 pub use entry::{Actor, Entry, NotAnEntry, SealedRef};
-pub use event::{AuditRecord, Event, IssuedKey, Payload, Principal, WrittenVersion};
+pub use event::{
+    AuditRecord, Decision, Event, IssuedKey, Payload, Principal, Prints, StagedWrite, WrittenVersion,
+};
 pub use head::{Head, SignedHead, SigningKey, VerifyingKey};
 pub use lsn::Lsn;
 pub use tree::{

@@ -53,9 +53,15 @@ pub struct Provenance {
     pub retrieval_scores: Vec<f64>,
     /// What the agent claims.
     pub agent_confidence: f64,
-    /// What validation found; absent until a factual gate ran.
+    /// V_composite: what validation found altogether; absent where no gate ran.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub validation_score: Option<f64>,
+    /// V_fact when it was written; absent where no gate weighed the evidence.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fact_score: Option<f64>,
+    /// c_adj when it was written.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub adjusted_confidence: Option<f64>,
     /// Models that confirmed it.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub verified_by_models: Vec<String>,
@@ -152,6 +158,8 @@ mod tests {
             retrieval_scores: Vec::new(),
             agent_confidence: 0.8,
             validation_score: None,
+            fact_score: None,
+            adjusted_confidence: None,
             verified_by_models: Vec::new(),
             human_approval_state: ApprovalState::NotRequired,
             approver_id: None,

@@ -7,6 +7,7 @@ mod dates;
 mod hybrid;
 mod question;
 mod stop;
+pub(crate) use stop::is_stop;
 mod words;
 
 pub use dates::{Days, day, days_named, days_off};

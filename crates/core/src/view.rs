@@ -8,12 +8,16 @@ mod identity;
 mod index;
 mod items;
 mod lexical;
+mod policies;
+mod reviews;
 mod sessions;
 
 pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
 pub use items::{Class, Item, ItemsView, Moment, Row, Version};
 pub use lexical::{Held, LexicalView, Scope};
+pub use policies::{PoliciesView, Policy};
+pub use reviews::{Review, ReviewState, ReviewsView};
 pub use sessions::{Asks, Said, SessionsView, day_of};
 
 use crate::canonical::{Hash, sha256};
@@ -29,6 +33,8 @@ pub enum Opened {
     Principal(Principal),
     /// What the views need of a version.
     Version(OpenedVersion),
+    /// A policy: its name and its body as JSON.
+    Policy(String, Vec<u8>),
 }
 
 /// A version's namespace, and what it says.
@@ -53,7 +59,8 @@ impl Opened {
                 provenance: provenance.to_vec(),
             }),
             Payload::Principal(principal) => Self::Principal(principal.clone()),
-            Payload::Reason(_) => Self::Nothing,
+            Payload::Policy { name, body } => Self::Policy(name.clone(), body.to_vec()),
+            Payload::Reason(_) | Payload::Staged { .. } | Payload::Schema(_) => Self::Nothing,
         }
     }
 }
@@ -72,6 +79,12 @@ pub struct Views {
     /// Items and their versions.
     #[n(3)]
     pub items: ItemsView,
+    /// Writes that wait for a person, and what became of them.
+    #[n(4)]
+    pub reviews: ReviewsView,
+    /// Policies and suspensions.
+    #[n(5)]
+    pub policies: PoliciesView,
 }
 
 /// Bytes that are not a checkpoint of these views.
@@ -80,7 +93,7 @@ pub struct Views {
 pub struct NotACheckpoint;
 
 /// Changes when the shape of a view changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 2;
+const CHECKPOINT_SHAPE: u32 = 3;
 
 impl Views {
     /// The position up to which entries are folded in.
@@ -102,6 +115,8 @@ impl Views {
         }
         self.identity.apply(entry, opened);
         self.items.apply(entry, opened);
+        self.reviews.apply(entry);
+        self.policies.apply(entry, opened);
         self.lsn = entry.lsn;
         self.time = entry.time;
     }
@@ -120,6 +135,7 @@ impl Views {
         let mut views: Self = from_checkpoint(CHECKPOINT_SHAPE, bytes)?;
         views.identity.index();
         views.items.index();
+        views.reviews.index();
         Ok(views)
     }
 

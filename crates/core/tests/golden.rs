@@ -5,11 +5,12 @@
 
 use tabellion_core::access::Role;
 use tabellion_core::canonical::hex;
-use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, TenantId, UserId, VersionId};
+use tabellion_core::gate::Hold;
+use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, ReviewId, TenantId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
-    Actor, AuditRecord, Entry, Event, Frontier, Head, IssuedKey, LogName, Lsn, Payload, Principal, SealedRef,
-    SigningKey, WrittenVersion, leaf_hash,
+    Actor, AuditRecord, Decision, Entry, Event, Frontier, Head, IssuedKey, LogName, Lsn, Payload, Principal,
+    Prints, SealedRef, SigningKey, StagedWrite, WrittenVersion, leaf_hash,
 };
 use tabellion_core::seal::{DataKey, Sealed, Secret, commitment};
 use tabellion_core::time::Timestamp;
@@ -39,6 +40,10 @@ fn entries() -> Vec<(&'static str, Entry)> {
         token: [10; 32],
         request: None,
         expires_at: Some(Timestamp::from_micros(1_794_700_800_000_001)),
+        prints: Prints { content: [20; 32], triple: Some([21; 32]), session: None },
+        sources: vec![VersionId::from_bytes([22; 16])],
+        review: Some(ReviewId::from_bytes([23; 16])),
+        against: 1,
     };
     let issued = IssuedKey {
         key: KeyId::from_bytes([11; 16]),
@@ -59,6 +64,7 @@ fn entries() -> Vec<(&'static str, Entry)> {
     };
     let item = ItemId::from_bytes([3; 16]);
     let version = VersionId::from_bytes([4; 16]);
+    let (agent, review) = (AgentId::from_bytes([2; 16]), ReviewId::from_bytes([23; 16]));
     vec![
         (
             "tenant_created",
@@ -98,8 +104,38 @@ fn entries() -> Vec<(&'static str, Entry)> {
         ("version_expired", entry(302, Actor::SERVER, Event::VersionExpired { item, version }, None)),
         ("item_pinned", entry(303, actor(), Event::ItemPinned { item }, None)),
         ("item_unpinned", entry(304, actor(), Event::ItemUnpinned { item }, None)),
+        ("write_staged", entry(305, actor(), Event::WriteStaged(staged()), sealed)),
+        (
+            "review_decided",
+            entry(306, actor(), Event::ReviewDecided { review, decision: Decision::Approved }, sealed),
+        ),
+        ("item_quarantined", entry(307, actor(), Event::ItemQuarantined { item }, sealed)),
+        ("item_released", entry(308, actor(), Event::ItemReleased { item }, sealed)),
+        ("policy_set", entry(309, actor(), Event::PolicySet, sealed)),
+        ("schema_set", entry(310, actor(), Event::SchemaSet, sealed)),
+        ("agent_suspended", entry(311, actor(), Event::AgentSuspended { agent }, sealed)),
+        ("agent_resumed", entry(312, actor(), Event::AgentResumed { agent }, sealed)),
         ("audited", entry(1, actor(), Event::Audited(audited), None)),
     ]
+}
+
+fn staged() -> StagedWrite {
+    StagedWrite {
+        review: ReviewId::from_bytes([23; 16]),
+        item: None,
+        layer: Layer::Semantic,
+        tier: Tier::Private,
+        owner: UserId::from_bytes([1; 16]),
+        agent: AgentId::from_bytes([2; 16]),
+        key: KeyId::from_bytes([11; 16]),
+        hold: Hold::Async,
+        risk: 0.359,
+        deadline: Timestamp::from_micros(1_794_700_800_000_000),
+        approvals_min: 1,
+        token: [24; 32],
+        request: None,
+        against: 1,
+    }
 }
 
 /// Every line of the golden file: a name and what it must be.

@@ -247,6 +247,10 @@ fn restore(
         token: tenant.fingerprint(&[b"rollback", version.as_bytes()]),
         request: None,
         expires_at: before.version.expires_at,
+        prints: before.version.prints,
+        sources: vec![before.version.id],
+        review: None,
+        against: 0,
     };
     let canonical = content
         .canonical()

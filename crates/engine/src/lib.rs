@@ -5,9 +5,12 @@
 
 mod change;
 mod embedding;
+mod flow;
 mod fold;
 mod identity;
 mod index;
+mod kept;
+mod notice;
 pub mod offline;
 mod options;
 mod outcome;
@@ -15,6 +18,8 @@ pub mod ports;
 mod proof;
 mod read;
 pub mod reply;
+mod reputation;
+mod review;
 mod search;
 mod sequencer;
 mod snapshot;
@@ -25,15 +30,18 @@ mod verify;
 mod working;
 mod write;
 
-pub use options::{AuditReads, EngineLimits, Options};
+pub use flow::Pace;
+pub use notice::Notice;
+pub use options::{AuditReads, EngineLimits, Governance, Options};
 
 use change::Change;
 use embedding::Embedding;
 use parking_lot::RwLock;
 use reply::{
-    AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, HeadReply, InclusionReply, ItemReply,
-    KeyReply, ListQuery, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, ResourceReply, RevokedKey,
-    SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply, WhoAmI, Written,
+    AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, Feedback, HeadReply, InclusionReply,
+    ItemReply, KeptReply, KeyReply, ListQuery, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page,
+    ResourceReply, ReviewReply, RevokedKey, SearchQuery, SearchReply, UserReply, Verdict, VerifyReport,
+    VersionReply, WhoAmI, Written,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -180,8 +188,11 @@ impl Engine {
             embedding: self.inner.embedding.clone(),
             limits: options.limits,
             audit_reads: options.audit_reads,
+            governance: options.governance.clone(),
         };
-        Tenant::open(id, &options).map(Arc::new)
+        let tenant = Tenant::open(id, &options).map(Arc::new)?;
+        kept::start(&tenant).map_err(|error| OpenError(format!("no thread for deferrals: {error}")))?;
+        Ok(tenant)
     }
 
     fn first_start(&self) -> Result<FirstStart, OpenError> {
@@ -279,7 +290,95 @@ impl Engine {
     /// # Errors
     /// The refusal, with gate, code, paths and what would pass; nothing was written then.
     pub async fn write(&self, call: &Call, draft: WriteDraft) -> Result<Written, Refusal> {
-        write::write(&*self.tenant(call)?, call, draft).await
+        write::write(&*self.tenant(call)?, call, draft, Pace::Single).await
+    }
+
+    /// Writes an item as part of an import: the same gates, but neither rate nor budget.
+    ///
+    /// # Errors
+    /// As for a write.
+    pub async fn import(&self, call: &Call, draft: WriteDraft) -> Result<Written, Refusal> {
+        write::write(&*self.tenant(call)?, call, draft, Pace::Import).await
+    }
+
+    /// Lists the caller's writes that are not memory: put off, or refused.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn kept_writes(&self, call: &Call) -> Result<Vec<KeptReply>, Refusal> {
+        kept::list(&*self.tenant(call)?, call).await
+    }
+
+    /// Reads one of them.
+    ///
+    /// # Errors
+    /// When it is not the caller's, or not kept any more.
+    pub async fn kept_write(&self, call: &Call, id: &str) -> Result<KeptReply, Refusal> {
+        kept::get(&*self.tenant(call)?, call, id).await
+    }
+
+    /// Sends a refused write through the gates once more.
+    ///
+    /// # Errors
+    /// As for a write.
+    pub async fn reopen(&self, call: &Call, id: &str) -> Result<Written, Refusal> {
+        kept::reopen(&*self.tenant(call)?, call, id).await
+    }
+
+    /// Lists held writes that the caller may see, the riskiest first.
+    ///
+    /// # Errors
+    /// When there is no such state.
+    pub async fn reviews(&self, call: &Call, state: Option<&str>) -> Result<Vec<ReviewReply>, Refusal> {
+        review::list(&*self.tenant(call)?, call, state).await
+    }
+
+    /// Reads a held write.
+    ///
+    /// # Errors
+    /// When it is missing or hidden.
+    pub async fn review(&self, call: &Call, id: &str) -> Result<ReviewReply, Refusal> {
+        review::get(&*self.tenant(call)?, call, id).await
+    }
+
+    /// Decides on a held write.
+    ///
+    /// # Errors
+    /// When the caller may not, the review is closed, or a gate refuses the write by now.
+    pub async fn decide(&self, call: &Call, id: &str, verdict: Verdict) -> Result<Written, Refusal> {
+        review::decide(&*self.tenant(call)?, call, id, verdict).await
+    }
+
+    /// Takes a held write back.
+    ///
+    /// # Errors
+    /// When it is not the caller's, or closed.
+    pub async fn withdraw(&self, call: &Call, id: &str) -> Result<(), Refusal> {
+        review::withdraw(&*self.tenant(call)?, call, id).await
+    }
+
+    /// Changes a held write: it becomes another review.
+    ///
+    /// # Errors
+    /// As for withdraw and write.
+    pub async fn edit_held(&self, call: &Call, id: &str, draft: WriteDraft) -> Result<Written, Refusal> {
+        review::edit(&*self.tenant(call)?, call, id, draft).await
+    }
+
+    /// Tells what people said of an agent's writes.
+    ///
+    /// # Errors
+    /// When there is no such agent.
+    pub async fn feedback(&self, call: &Call, agent: &str) -> Result<Feedback, Refusal> {
+        review::feedback(&*self.tenant(call)?, call, agent).await
+    }
+
+    /// News of held writes, as they come.
+    ///
+    /// # Errors
+    /// When the tenant is gone.
+    pub fn notices(&self, call: &Call) -> Result<tokio::sync::broadcast::Receiver<Notice>, Refusal> {
+        Ok(self.tenant(call)?.notices.subscribe())
     }
 
     /// Reads an item, now or as of a time or token.

@@ -3,7 +3,10 @@
 use crate::ports;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tabellion_core::gate::Strictness;
+use tabellion_core::item::Layer;
 use tabellion_core::seal::Secret;
+use tabellion_core::time::Period;
 
 /// When the trail's rows of reads are durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,6 +51,49 @@ impl Default for EngineLimits {
     }
 }
 
+/// How writes are governed, unless a policy of the tenant says otherwise.
+#[derive(Debug, Clone)]
+pub struct Governance {
+    /// The write policy.
+    pub strictness: Strictness,
+    /// Writes an agent may make in a minute, by layer from working to procedural.
+    pub rates: [u32; 5],
+    /// Writes an agent may make in a session.
+    pub budget: u32,
+    /// Writes of an agent that may be put off at a time.
+    pub deferrals_max: u32,
+    /// Refused writes kept for an author.
+    pub refusals_max: u32,
+    /// How long they are kept.
+    pub refusals_kept: Period,
+    /// How long a writer waits for a person at most.
+    pub sync_wait: Period,
+    /// Documents whose address begins like this are official.
+    pub official_sources: Vec<String>,
+}
+
+impl Governance {
+    /// Writes an agent may make in a minute in a layer.
+    pub(crate) fn rate(&self, layer: Layer) -> u32 {
+        self.rates.get(layer as usize).copied().unwrap_or(0)
+    }
+}
+
+impl Default for Governance {
+    fn default() -> Self {
+        Self {
+            strictness: Strictness::Standard,
+            rates: [6_000, 3_000, 600, 60, 20],
+            budget: 2_000,
+            deferrals_max: 100,
+            refusals_max: 1_000,
+            refusals_kept: Period::from_days(30),
+            sync_wait: Period::from_secs(300),
+            official_sources: Vec::new(),
+        }
+    }
+}
+
 /// What an engine is opened with.
 pub struct Options {
     /// The data directory; none keeps everything in memory.
@@ -66,4 +112,6 @@ pub struct Options {
     pub limits: EngineLimits,
     /// When rows of reads are durable.
     pub audit_reads: AuditReads,
+    /// How writes are governed.
+    pub governance: Governance,
 }

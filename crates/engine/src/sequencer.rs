@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Refusal};
-use tabellion_core::id::{ItemId, TenantId, VersionId};
+use tabellion_core::id::{ItemId, ReviewId, TenantId, VersionId};
 use tabellion_core::log::{
     Actor, AuditRecord, Entry, Event, Frontier, Head, LogName, Lsn, SealedRef, SignedHead, SigningKey, Tile,
     leaf_hash,
@@ -57,6 +57,8 @@ pub(crate) enum Touch {
     Request(Hash),
     Name(&'static str, String),
     Key(Hash),
+    Print(Hash),
+    Review(ReviewId),
 }
 
 /// Why a proposal was not committed.

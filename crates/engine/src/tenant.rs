@@ -1,14 +1,18 @@
 //! One tenant at run time: its logs, keys, views and writer.
 
 use crate::embedding::Embedding;
+use crate::flow::Rates;
 use crate::fold::{self, Checkpoint, Source};
 use crate::index::Trailing;
+use crate::kept::Kept;
+use crate::notice::Notices;
 use crate::outcome::Searches;
 use crate::ports::Entropy;
+use crate::reputation::{Readers, Reputations};
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
 use crate::vectors::Vectors;
 use crate::working::Working;
-use crate::{AuditReads, Call, EngineLimits, OpenError, index, vectors};
+use crate::{AuditReads, Call, EngineLimits, Governance, OpenError, index, vectors};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -177,6 +181,7 @@ pub(crate) struct TenantOptions<'a> {
     pub(crate) embedding: Option<Arc<Embedding>>,
     pub(crate) limits: EngineLimits,
     pub(crate) audit_reads: AuditReads,
+    pub(crate) governance: Governance,
 }
 
 /// One tenant at run time.
@@ -187,6 +192,12 @@ pub(crate) struct Tenant {
     pub(crate) limits: EngineLimits,
     pub(crate) working: Working,
     pub(crate) searches: Searches,
+    pub(crate) governance: Governance,
+    pub(crate) rates: Rates,
+    pub(crate) kept: Kept,
+    pub(crate) notices: Notices,
+    pub(crate) readers: Readers,
+    pub(crate) reputations: Reputations,
     pub(crate) provenance_key: Secret,
     pub(crate) public_key: VerifyingKey,
     audit_reads: AuditReads,
@@ -256,6 +267,12 @@ impl Tenant {
             limits: options.limits,
             working: Working::default(),
             searches: Searches::default(),
+            governance: options.governance.clone(),
+            rates: Rates::default(),
+            kept: Kept::open(options.dir.map(|dir| dir.kept(tenant)).as_deref(), keys.tenant_secret())?,
+            notices: Notices::default(),
+            readers: Readers::default(),
+            reputations: Reputations::default(),
             provenance_key: keys.tenant_secret().derive("tabellion/v1/provenance"),
             public_key,
             audit_reads: options.audit_reads,
@@ -359,6 +376,30 @@ impl Tenant {
         TrailDraft { actor: call.caller.actor(), record }
     }
 
+    /// A row for what the server does by itself.
+    pub(crate) fn server_row(&self, action: &str, outcome: &str, ids: Vec<String>) -> TrailDraft {
+        let (epoch, memory) = {
+            let views = self.shared.views.read();
+            (views.identity.epoch(), views.lsn())
+        };
+        let record = AuditRecord {
+            action: action.to_owned(),
+            outcome: outcome.to_owned(),
+            epoch,
+            memory,
+            ids,
+            query: None,
+            request_id: None,
+            trace: None,
+        };
+        TrailDraft { actor: Actor::SERVER, record }
+    }
+
+    /// Whether the caller is a person: no agent acts for it.
+    pub(crate) fn is_person(&self, caller: &Caller) -> bool {
+        self.shared.views.read().identity.direct_agent() == Some(caller.agent())
+    }
+
     /// Puts a read on the trail: now or soon, as the tenant chose.
     pub(crate) async fn trail_read(&self, row: TrailDraft) -> Result<(), Refusal> {
         match self.audit_reads {
@@ -376,6 +417,7 @@ impl Tenant {
         result: Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         let outcome = result.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
+        self.readers.note(&call.caller, self.now());
         self.trail_read(self.row(call, action, outcome, ids)).await?;
         result
     }

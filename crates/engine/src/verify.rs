@@ -301,7 +301,13 @@ impl<'a> LogCheck<'a> {
                     );
                 }
             }
-            Ok(Some(Payload::Principal(_) | Payload::Reason(_))) => {}
+            Ok(Some(
+                Payload::Principal(_)
+                | Payload::Reason(_)
+                | Payload::Staged { .. }
+                | Payload::Policy { .. }
+                | Payload::Schema(_),
+            )) => {}
         }
     }
 

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use tabellion_core::access::{Caller, visible_to};
 use tabellion_core::canonical::{Hash, idempotency_token};
 use tabellion_core::error::{Code, Refusal};
-use tabellion_core::gate::{Replaces, WriteDraft, WriteRequest, judge};
+use tabellion_core::gate::{Judged, Replaces, WriteDraft, WriteRequest, judge};
 use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Status};
 use tabellion_core::rank::{Corpus, relevance};
@@ -121,7 +121,9 @@ pub(crate) async fn write(
 ) -> Result<Written, Refusal> {
     let now = tenant.now();
     let facts = gather(&tenant.shared.views.read(), &request, &visible_to(&call.caller));
-    let admitted = judge(request, &call.caller, &facts)?;
+    let Judged::Admitted(admitted) = judge(request, &call.caller, &facts, &mut |_| {})? else {
+        return Err(Refusal::new(Code::Internal, "working memory waits for nobody"));
+    };
     let request = admitted.request();
     check_token(request, &idempotency_token(admitted.content(), &call.caller.agent(), request.layer))?;
     if let Err(Objection::Refused(refusal)) = in_time(request.deadline, now) {
@@ -158,7 +160,15 @@ pub(crate) async fn write(
     row.record.trace = trace;
     tenant.sequencer.trail_now(row).await?;
     let token = tenant.token(&call.caller, tenant.shared.views.read().lsn());
-    Ok(Written { status, id: kept.id, version: kept.version, trust: TrustBand::Medium, token })
+    Ok(Written {
+        status,
+        id: Some(kept.id),
+        version: Some(kept.version),
+        trust: TrustBand::Medium,
+        token: Some(token),
+        deferral: None,
+        against: Vec::new(),
+    })
 }
 
 /// The working item that a write replaces, and the version it must have.

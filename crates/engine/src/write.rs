@@ -1,54 +1,144 @@
 //! Write: one path for every item, from draft to durable version.
 
-use crate::reply::{TrustBand, WriteStatus, Written};
-use crate::sequencer::{Committed, Objection, Proposal, Touch};
+mod commit;
+mod facts;
+
+pub(crate) use commit::{Commit, sign};
+
+use crate::flow::{self, Pace};
+use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
+use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
-use crate::{Call, working};
-use tabellion_core::access::{Predicate, visible_to};
-use tabellion_core::canonical::{Hash, hex, idempotency_token, sha256};
+use crate::{Call, kept, review, working};
+use tabellion_core::access::Predicate;
+use tabellion_core::canonical::{Hash, hex, idempotency_token};
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::gate::{Admitted, GateFacts, GateName, Replaces, WriteDraft, WriteRequest, judge};
-use tabellion_core::id::{ItemId, ProvenanceId, VersionId};
-use tabellion_core::item::Layer;
-use tabellion_core::log::{Event, Payload, WrittenVersion};
-use tabellion_core::provenance::{ApprovalState, EvidenceQuality, PROVENANCE_KEY, Provenance};
+use tabellion_core::gate::{
+    Against, Approval, Force, GateFacts, GateName, Held, Judged, Replaces, Strictness, WriteDraft,
+    WriteRequest, judge,
+};
+use tabellion_core::id::{ItemId, VersionId};
+use tabellion_core::item::{Layer, Tier, TierWish};
+use tabellion_core::log::Prints;
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Moment, Version, Views};
 
-/// How often a write is prepared again when the head it replaces has moved under it.
+/// How often a write is prepared again when what it was prepared against has changed under it.
 const ATTEMPTS_MAX: usize = 16;
 
 /// The name of this operation on the trail.
 pub(crate) const ACTION: &str = "write";
 
-pub(crate) async fn write(tenant: &Tenant, call: &Call, draft: WriteDraft) -> Result<Written, Refusal> {
+/// A write that has been read and found well formed, and how it is to be judged.
+pub(crate) struct Asked {
+    pub(crate) request: WriteRequest,
+    /// The body it came with, to be kept where the write has to wait.
+    pub(crate) body: WriteDraft,
+    pub(crate) strictness: Strictness,
+    pub(crate) prints: Prints,
+    /// What makes two writes the same.
+    pub(crate) token: Hash,
+    pub(crate) request_print: Option<Hash>,
+    pub(crate) approval: Option<Approval>,
+}
+
+impl Asked {
+    /// Settles what a write is judged by; nothing of the memory but policies is looked at.
+    pub(crate) fn of(
+        tenant: &Tenant,
+        call: &Call,
+        body: WriteDraft,
+        request: WriteRequest,
+    ) -> Result<Self, Refusal> {
+        let strictness = strictness(tenant, &request)?;
+        let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
+        let token = idempotency_token(&canonical, &call.caller.agent(), request.layer);
+        check_token(&request, &token)?;
+        Ok(Self {
+            strictness,
+            prints: facts::prints(
+                tenant,
+                call,
+                &request.content,
+                &canonical,
+                flow::session(tenant, call, &request),
+            ),
+            token: scoped_token(tenant, call, &request, &token),
+            request_print: request.request_id.map(|id| {
+                let (user, agent) = (call.caller.user(), call.caller.agent());
+                tenant.fingerprint(&[b"request", user.as_bytes(), agent.as_bytes(), &id])
+            }),
+            request,
+            body,
+            approval: None,
+        })
+    }
+}
+
+fn no_canonical_form() -> Refusal {
+    Refusal::new(Code::SchemaInvalid, "the content has no canonical form").at(GateName::Schema)
+}
+
+/// The policy that a write runs under: its tenant's, or a stricter one that it asks for.
+fn strictness(tenant: &Tenant, request: &WriteRequest) -> Result<Strictness, Refusal> {
+    let set = tenant.shared.views.read().policies.strictness(&request.namespace);
+    let set = set.unwrap_or(tenant.governance.strictness);
+    match request.write_policy {
+        None => Ok(set),
+        Some(asked) if asked >= set => Ok(asked),
+        Some(asked) => {
+            let expected = format!("{} or stricter", set.as_str());
+            let fault = Fault::new("/write_policy", Code::PolicyTooLax, expected).found(asked.as_str());
+            Err(Refusal::new(
+                Code::PolicyTooLax,
+                "a write may ask for a stricter policy, not for a laxer one",
+            )
+            .at(GateName::Preflight)
+            .with(vec![fault]))
+        }
+    }
+}
+
+pub(crate) async fn write(
+    tenant: &Tenant,
+    call: &Call,
+    draft: WriteDraft,
+    pace: Pace,
+) -> Result<Written, Refusal> {
     let trace = trace(tenant, draft.trace_id.as_deref());
+    let body = draft.clone();
     let result = match working::claim(tenant, call, draft).check() {
         Ok(request) if request.layer == Layer::Working => {
             working::write(tenant, call, request, trace).await.map_err(Failed::Early)
         }
-        Ok(request) => write_logged(tenant, call, request).await,
+        Ok(request) => write_logged(tenant, call, request, body.clone(), pace).await,
         Err(refusal) => Err(Failed::Early(refusal)),
     };
-    let count =
-        |status: &'static str| metrics::counter!("tabellion_writes_total", "status" => status).increment(1);
-    match result {
+    let failed = match result {
         Ok(written) => {
             count(written.status.as_str());
-            Ok(written)
+            return Ok(written);
         }
-        Err(failed) => {
-            count("rejected");
-            Err(match failed {
-                Failed::Recorded(refusal) => refusal,
-                Failed::Early(refusal) => {
-                    let mut row = tenant.row(call, ACTION, refusal.code.as_str(), Vec::new());
-                    row.record.trace = trace;
-                    tenant.sequencer.trail_now(row).await.err().unwrap_or(refusal)
-                }
-            })
+        Err(failed) => failed,
+    };
+    count("rejected");
+    let refusal = match failed {
+        Failed::Recorded(refusal) => refusal,
+        Failed::Early(refusal) => {
+            let mut row = tenant.row(call, ACTION, refusal.code.as_str(), Vec::new());
+            row.record.trace = trace;
+            tenant.sequencer.trail_now(row).await.err().unwrap_or(refusal)
         }
+    };
+    if let Some(gate) = refusal.gate {
+        let (gate, reason) = (gate.as_str(), refusal.code.as_str());
+        metrics::counter!("memory_write_rejected_total", "gate" => gate, "reason" => reason).increment(1);
     }
+    Err(kept::refused(tenant, call, &body, refusal))
+}
+
+fn count(status: &'static str) {
+    metrics::counter!("tabellion_writes_total", "status" => status).increment(1);
 }
 
 /// What the trail keeps of a trace: enough to find its rows again for whoever knows it.
@@ -68,12 +158,69 @@ impl From<Refusal> for Failed {
     }
 }
 
-async fn write_logged(tenant: &Tenant, call: &Call, request: WriteRequest) -> Result<Written, Failed> {
+async fn write_logged(
+    tenant: &Tenant,
+    call: &Call,
+    request: WriteRequest,
+    body: WriteDraft,
+    pace: Pace,
+) -> Result<Written, Failed> {
+    let asked = Asked::of(tenant, call, body, request)?;
+    if let Some(known) = already(tenant, call, &asked).await? {
+        return Ok(known);
+    }
+    let limited = asked.strictness.rules(asked.request.layer).flow == Force::Stops && pace == Pace::Single;
+    if limited {
+        flow::admit(tenant, call, &asked.request)?;
+        let layer = asked.request.layer;
+        let rate = tenant.governance.rate(layer);
+        if let Err(free_at) = tenant.rates.take(call.caller.agent(), layer, rate, tenant.now()) {
+            return kept::put_off(tenant, call, &asked, free_at).await.map_err(Failed::from);
+        }
+    }
+    judged(tenant, call, &asked).await
+}
+
+/// Why a write that was put off is not committed yet.
+pub(crate) enum Again {
+    /// There is still no room; there may be then.
+    Full(Timestamp),
+    /// It may not be.
+    Refused(Refusal),
+}
+
+/// Tries a write that was put off once more.
+pub(crate) async fn again(tenant: &Tenant, call: &Call, draft: WriteDraft) -> Result<Written, Again> {
+    let body = draft.clone();
+    let request = working::claim(tenant, call, draft).check().map_err(Again::Refused)?;
+    let asked = Asked::of(tenant, call, body, request).map_err(Again::Refused)?;
+    let layer = asked.request.layer;
+    let rate = tenant.governance.rate(layer);
+    tenant.rates.take(call.caller.agent(), layer, rate, tenant.now()).map_err(Again::Full)?;
+    flow::admit(tenant, call, &asked.request).map_err(Again::Refused)?;
+    judged(tenant, call, &asked).await.map_err(|failed| match failed {
+        Failed::Recorded(refusal) | Failed::Early(refusal) => Again::Refused(refusal),
+    })
+}
+
+/// Takes a write through the gates and commits or stages it.
+async fn judged(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Written, Failed> {
     for _ in 0..ATTEMPTS_MAX {
-        let prepared = prepare(tenant, call, request.clone())?;
-        let (item, version) = (prepared.written.item, prepared.written.version);
+        facts::caught_up(tenant, asked.strictness, asked.request.layer).await?;
+        let prepared = match prepare(tenant, call, asked)? {
+            Prepared::Commit(prepared) => *prepared,
+            Prepared::Stage(held) => match review::stage(tenant, call, asked, *held).await {
+                Ok(written) => return Ok(written),
+                Err(Objection::Refused(refusal)) => return Err(Failed::Recorded(refusal)),
+                Err(Objection::Replayed(version)) => {
+                    return replayed_reply(tenant, call, version).map_err(Failed::Recorded);
+                }
+                Err(Objection::Stale) => continue,
+            },
+        };
+        let landed = prepared.landed();
         match tenant.sequencer.propose(prepared.proposal(tenant, call)?).await {
-            Ok(committed) => return Ok(committed_reply(tenant, call, item, version, committed)),
+            Ok(committed) => return Ok(landed.reply(tenant, call, committed)),
             Err(Objection::Replayed(version)) => {
                 return replayed_reply(tenant, call, version).map_err(Failed::Recorded);
             }
@@ -81,97 +228,142 @@ async fn write_logged(tenant: &Tenant, call: &Call, request: WriteRequest) -> Re
             Err(Objection::Stale) => {}
         }
     }
-    Err(Refusal::new(
-        Code::VersionConflict,
-        "the item keeps changing; read it and try again with expected_version",
-    )
-    .into())
+    Err(keeps_changing().into())
 }
 
-fn committed_reply(
-    tenant: &Tenant,
-    call: &Call,
-    id: ItemId,
+pub(crate) fn keeps_changing() -> Refusal {
+    let message = "the item keeps changing; read it and try again with expected_version";
+    Refusal::new(Code::VersionConflict, message)
+}
+
+/// Steps 1 and 2 of GOV-1.7: what is known of this very write, before any gate looks at it.
+async fn already(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Option<Written>, Failed> {
+    let now = tenant.now();
+    let known = {
+        let views = tenant.shared.views.read();
+        known(&views, &asked.token, asked.request_print.as_ref(), now)
+            .and_then(|()| in_time(asked.request.deadline, now))
+            .map(|()| views.reviews.pending(&asked.token, now).cloned())
+    };
+    let record = |outcome: &str, ids: Vec<String>| {
+        let mut row = tenant.row(call, ACTION, outcome, ids);
+        row.record.trace = trace(tenant, asked.request.trace_id.as_deref());
+        row
+    };
+    match known {
+        Ok(None) => match kept::waiting(tenant, asked)? {
+            None => Ok(None),
+            Some(deferral) => {
+                tenant.sequencer.trail_now(record("deferred", vec![deferral.pending_id.clone()])).await?;
+                Ok(Some(deferred(deferral)))
+            }
+        },
+        Ok(Some(review)) => {
+            tenant.sequencer.trail_now(record("deferred", vec![review.id.to_string()])).await?;
+            Ok(Some(deferred(review::deferral(tenant, &review)?)))
+        }
+        Err(Objection::Replayed(version)) => {
+            let written = replayed_reply(tenant, call, version)?;
+            let ids = written.id.iter().map(ToString::to_string).chain([version.to_string()]).collect();
+            tenant.sequencer.trail_now(record("already_committed", ids)).await?;
+            Ok(Some(written))
+        }
+        Err(Objection::Refused(refusal)) => Err(refusal.into()),
+        Err(Objection::Stale) => Ok(None),
+    }
+}
+
+/// The answer to a write that waits.
+pub(crate) fn deferred(deferral: Deferral) -> Written {
+    Written {
+        status: WriteStatus::Deferred,
+        id: None,
+        version: None,
+        trust: TrustBand::Low,
+        token: None,
+        deferral: Some(deferral),
+        against: Vec::new(),
+    }
+}
+
+/// Where a write lands.
+pub(crate) struct Landed {
+    status: WriteStatus,
+    item: ItemId,
     version: VersionId,
-    committed: Committed,
-) -> Written {
-    let token = tenant.token(&call.caller, committed.lsn);
-    Written { status: WriteStatus::Committed, id, version, trust: TrustBand::Medium, token }
+    against: Vec<Against>,
+    layer: Layer,
 }
 
-fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -> Result<Written, Refusal> {
+impl Landed {
+    pub(crate) fn reply(self, tenant: &Tenant, call: &Call, committed: Committed) -> Written {
+        let layer = self.layer.as_str();
+        let agent = call.caller.agent().to_string();
+        metrics::counter!("memory_write_committed_total", "layer" => layer, "agent" => agent).increment(1);
+        Written {
+            status: self.status,
+            id: Some(self.item),
+            version: Some(self.version),
+            trust: TrustBand::Medium,
+            token: Some(tenant.token(&call.caller, committed.lsn)),
+            deferral: None,
+            against: self.against,
+        }
+    }
+}
+
+pub(crate) fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -> Result<Written, Refusal> {
     let views = tenant.shared.views.read();
     let known = views.items.find_version(version).ok_or_else(Refusal::not_found)?;
     let item = views.items.item_of(known).ok_or_else(Refusal::not_found)?;
     Ok(Written {
         status: WriteStatus::AlreadyCommitted,
-        id: item.id,
-        version,
+        id: Some(item.id),
+        version: Some(version),
         trust: TrustBand::Medium,
-        token: tenant.token(&call.caller, known.lsn),
+        token: Some(tenant.token(&call.caller, known.lsn)),
+        deferral: None,
+        against: Vec::new(),
     })
 }
 
-/// A write that needs nothing but its place in the log.
-struct Prepared {
-    written: WrittenVersion,
-    payload: Payload,
-    deadline: Option<Timestamp>,
-    replaced: Option<VersionId>,
-    trace: Option<Hash>,
+/// What the gates made of a write.
+pub(crate) enum Prepared {
+    Commit(Box<Commit>),
+    Stage(Box<Held>),
 }
 
-fn prepare(tenant: &Tenant, call: &Call, request: WriteRequest) -> Result<Prepared, Refusal> {
+/// Gathers the facts and asks the gates.
+pub(crate) fn prepare(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Prepared, Refusal> {
     let now = tenant.now();
-    let facts = {
-        let views = tenant.shared.views.read();
-        let at = Moment { lsn: views.lsn(), time: now };
-        let predicate = visible_to(&call.caller);
-        GateFacts {
-            replaced: replaced(&views, &request, &predicate, at)?.cloned(),
-            ..gather(&views, &request, &predicate)
+    let began = Stopwatch::start();
+    let gathered = facts::Gathering { tenant, call, asked, now }.facts()?;
+    began.lap("facts");
+    let mut lap = Stopwatch::start();
+    let judged = judge(asked.request.clone(), &call.caller, &gathered, &mut |gate| {
+        lap.lap(gate.as_str());
+        lap = Stopwatch::start();
+    })?;
+    Ok(match judged {
+        Judged::Held(held) => Prepared::Stage(held),
+        Judged::Admitted(admitted) => {
+            Prepared::Commit(Box::new(commit::commit(tenant, call, asked, &admitted, &gathered, now)?))
         }
-    };
-    let facts = inheriting(tenant, facts);
-    let item = match (&facts.replaced, &request.replaces) {
-        (Some(replaced), _) => item_of(tenant, replaced)?,
-        (None, _) => ItemId::from_bytes(tenant.entropy.bytes()),
-    };
-    let admitted = judge(request, &call.caller, &facts)?;
-    let request = admitted.request();
-    let token = idempotency_token(admitted.content(), &call.caller.agent(), request.layer);
-    check_token(request, &token)?;
-    let version = VersionId::from_bytes(tenant.entropy.bytes());
-    let provenance = provenance(tenant, call, &admitted, (item, version), now)?;
-    let written = WrittenVersion {
-        operation: admitted.operation(),
-        item,
-        version,
-        parents: admitted.parents().to_vec(),
-        layer: request.layer,
-        tier: admitted.tier(),
-        owner: call.caller.user(),
-        agents: admitted.agents().to_vec(),
-        resources: admitted.resources().to_vec(),
-        confidence: request.confidence,
-        token: scoped_token(tenant, call, &admitted, &token),
-        request: request.request_id.map(|id| {
-            tenant.fingerprint(&[
-                b"request",
-                call.caller.user().as_bytes(),
-                call.caller.agent().as_bytes(),
-                &id,
-            ])
-        }),
-        expires_at: request.expires_at(now),
-    };
-    Ok(Prepared {
-        written,
-        payload: admitted.payload(provenance),
-        deadline: request.deadline,
-        replaced: facts.replaced.map(|version| version.id),
-        trace: trace(tenant, request.trace_id.as_deref()),
     })
+}
+
+/// Times gates for the metrics; no decision depends on it.
+struct Stopwatch(std::time::Instant);
+
+impl Stopwatch {
+    #[expect(clippy::disallowed_methods, reason = "a measurement reads the real clock")]
+    fn start() -> Self {
+        Self(std::time::Instant::now())
+    }
+
+    fn lap(&self, gate: &'static str) {
+        metrics::histogram!("tabellion_gate_seconds", "gate" => gate).record(self.0.elapsed().as_secs_f64());
+    }
 }
 
 /// What the gates may know of what a write names, under the caller's predicate.
@@ -186,13 +378,6 @@ pub(crate) fn gather(views: &Views, request: &WriteRequest, predicate: &Predicat
         facts.derived_from.push(parent.map(|version| version.id).ok_or(place));
         inherit(views, parent, &mut facts);
     }
-    facts
-}
-
-/// The facts with what the replaced head hands down.
-fn inheriting(tenant: &Tenant, mut facts: GateFacts) -> GateFacts {
-    let replaced = facts.replaced.clone();
-    inherit(&tenant.shared.views.read(), replaced.as_ref(), &mut facts);
     facts
 }
 
@@ -249,11 +434,6 @@ pub(crate) fn version_conflict() -> Refusal {
     Refusal::new(Code::VersionConflict, "the version named is not the item's head any more").with(vec![fault])
 }
 
-fn item_of(tenant: &Tenant, version: &Version) -> Result<ItemId, Refusal> {
-    let views = tenant.shared.views.read();
-    views.items.item_of(version).map(|item| item.id).ok_or_else(Refusal::not_found)
-}
-
 pub(crate) fn check_token(request: &WriteRequest, token: &Hash) -> Result<(), Refusal> {
     match request.idempotency_token {
         Some(claimed) if claimed != *token => {
@@ -266,8 +446,7 @@ pub(crate) fn check_token(request: &WriteRequest, token: &Hash) -> Result<(), Re
 }
 
 /// What makes two writes the same: the token, and everything that decides where it would land.
-fn scoped_token(tenant: &Tenant, call: &Call, admitted: &Admitted, token: &Hash) -> Hash {
-    let request = admitted.request();
+fn scoped_token(tenant: &Tenant, call: &Call, request: &WriteRequest, token: &Hash) -> Hash {
     let target: Vec<u8> = match request.replaces {
         None => Vec::new(),
         Some(Replaces::Item(item)) => [b"u".as_slice(), item.as_bytes()].concat(),
@@ -275,87 +454,28 @@ fn scoped_token(tenant: &Tenant, call: &Call, admitted: &Admitted, token: &Hash)
         Some(Replaces::SupersededVersion(version)) => [b"v".as_slice(), version.as_bytes()].concat(),
     };
     let expected: &[u8] = request.expected_version.as_ref().map_or(&[], |version| version.as_bytes());
-    let (user, tier) = (call.caller.user(), admitted.tier().as_str());
+    let tier = match request.tier {
+        TierWish::Auto | TierWish::Private => Tier::Private,
+        TierWish::Shared | TierWish::Both => Tier::Shared,
+    };
     tenant.fingerprint(&[
         b"token",
         token,
-        user.as_bytes(),
+        call.caller.user().as_bytes(),
         request.namespace.as_bytes(),
-        tier.as_bytes(),
+        tier.as_str().as_bytes(),
         &target,
         expected,
     ])
 }
 
-fn provenance(
-    tenant: &Tenant,
-    call: &Call,
-    admitted: &Admitted,
-    ids: (ItemId, VersionId),
-    now: Timestamp,
-) -> Result<(Vec<u8>, Hash), Refusal> {
-    let request = admitted.request();
-    let record = Provenance {
-        provenance_id: ProvenanceId::from_bytes(tenant.entropy.bytes()).to_string(),
-        memory_item_id: ids.0.to_string(),
-        version_id: ids.1.to_string(),
-        source_user_id: call.caller.user().to_string(),
-        source_agent_id: call.caller.agent().to_string(),
-        source_agent_version: request.agent_version.clone(),
-        source_task_id: request.task_id.clone(),
-        source_session_id: request.session_id.clone(),
-        trace_id: request.trace_id.clone(),
-        evidence_quality: EvidenceQuality::of(&request.evidence),
-        evidence_refs: request.evidence.clone(),
-        derived_from: request.derived_from.clone(),
-        retrieval_query: None,
-        retrieval_scores: Vec::new(),
-        agent_confidence: request.confidence,
-        validation_score: None,
-        verified_by_models: Vec::new(),
-        human_approval_state: ApprovalState::NotRequired,
-        approver_id: None,
-        approval_timestamp: None,
-        approval_justification: None,
-        agent_justification: request.justification.clone(),
-        created_at: now.to_string(),
-        updated_at: now.to_string(),
-        supersedes: admitted.parents().first().map(ToString::to_string),
-        superseded_by: None,
-        content_hash: hex(&sha256(admitted.content())),
-        key_id: PROVENANCE_KEY.to_owned(),
-        provenance_signature: String::new(),
-    };
-    sign(tenant, record)
-}
-
-/// A record as canonical JSON, and our signature over it.
-pub(crate) fn sign(tenant: &Tenant, record: Provenance) -> Result<(Vec<u8>, Hash), Refusal> {
-    let no_form = |_| Refusal::new(Code::SchemaInvalid, "the provenance record has no canonical form");
-    record.sign(tenant.provenance_key.as_bytes()).map_err(no_form)
-}
-
-impl Prepared {
-    fn proposal(self, tenant: &Tenant, call: &Call) -> Result<Proposal, Refusal> {
-        let Self { written, payload, deadline, replaced, trace } = self;
-        let (token, request, item) = (written.token, written.request, written.item);
-        let mut touches = vec![Touch::Token(token), Touch::Item(item)];
-        touches.extend(request.map(Touch::Request));
-        let mut trail =
-            tenant.row(call, ACTION, "committed", vec![item.to_string(), written.version.to_string()]);
-        trail.record.trace = trace;
-        let draft = tenant.draft(call.caller.actor(), Event::VersionWritten(written), Some(&payload))?;
-        let check = move |views: &Views, now: Timestamp| {
-            known(views, &token, request.as_ref(), now)?;
-            in_time(deadline, now)?;
-            still_head(views, item, replaced, now)
-        };
-        Ok(Proposal { drafts: vec![draft], touches, check: Box::new(check), trail })
-    }
-}
-
 /// Step 1 of GOV-1.7: a known token is a replay, and a known request id must come with the same content.
-fn known(views: &Views, token: &Hash, request: Option<&Hash>, now: Timestamp) -> Result<(), Objection> {
+pub(crate) fn known(
+    views: &Views,
+    token: &Hash,
+    request: Option<&Hash>,
+    now: Timestamp,
+) -> Result<(), Objection> {
     if let Some((version, first)) = request.and_then(|request| views.items.requested(request, now)) {
         if first != token {
             let fault = Fault::new("/request_id", Code::RequestIdReused, "a fresh UUID for other content");
@@ -386,13 +506,7 @@ pub(crate) fn in_time(deadline: Option<Timestamp>, now: Timestamp) -> Result<(),
 }
 
 /// The head must be the one that the write was prepared against.
-fn still_head(
-    views: &Views,
-    item: ItemId,
-    replaced: Option<VersionId>,
-    now: Timestamp,
-) -> Result<(), Objection> {
-    let Some(replaced) = replaced else { return Ok(()) };
+fn still_head(views: &Views, item: ItemId, replaced: VersionId, now: Timestamp) -> Result<(), Objection> {
     let at = Moment { lsn: views.lsn(), time: now };
     let head = views.items.find_item(item).and_then(|item| views.items.head_at(item, at));
     if head.is_some_and(|head| head.id == replaced) { Ok(()) } else { Err(Objection::Stale) }

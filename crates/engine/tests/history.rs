@@ -52,7 +52,7 @@ async fn take(bench: &Bench, who: &Call, model: &mut Model, step: &Step, serial:
         Step::Write(text) => {
             let text = format!("text {text} {serial}");
             let written = bench.write(who, &text).await;
-            model.items.push((written.id.to_string(), vec![text]));
+            model.items.push((written.id.unwrap().to_string(), vec![text]));
         }
         Step::Update(item, text) => {
             if let Some(id) = live(model, *item) {

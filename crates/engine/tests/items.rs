@@ -19,11 +19,11 @@ async fn write_update_roll_back_is_four_entries() {
     let before = bench.size().await;
     let mut moments = Vec::new();
     let first = bench.write(&ana, "A").await;
-    moments.push((bench.now(), first.token.clone()));
+    moments.push((bench.now(), first.token.clone().unwrap()));
     bench.pass(Period::from_secs(10));
-    let id = first.id.to_string();
+    let id = first.id.unwrap().to_string();
     let second = bench.update(&ana, &id, "B").await;
-    moments.push((bench.now(), second.token.clone()));
+    moments.push((bench.now(), second.token.clone().unwrap()));
     bench.pass(Period::from_secs(10));
     let back = bench.engine.rollback(&ana, &id, None, Some("B was wrong".into())).await.unwrap();
     moments.push((bench.now(), back.token.clone()));
@@ -53,13 +53,15 @@ async fn rolling_back_what_is_not_the_head_is_a_conflict() {
     let bench = open(None, 2);
     let ana = bench.member("ana").await;
     let first = bench.write(&ana, "A").await;
-    let id = first.id.to_string();
+    let id = first.id.unwrap().to_string();
     bench.update(&ana, &id, "B").await;
     let before = bench.size().await;
-    let refused = bench.engine.rollback(&ana, &id, Some(&first.version.to_string()), None).await.unwrap_err();
+    let refused =
+        bench.engine.rollback(&ana, &id, Some(&first.version.unwrap().to_string()), None).await.unwrap_err();
     assert_eq!(refused.code, Code::NotTheHead);
     let other = bench.write(&ana, "C").await;
-    let foreign = bench.engine.rollback(&ana, &id, Some(&other.version.to_string()), None).await.unwrap_err();
+    let foreign =
+        bench.engine.rollback(&ana, &id, Some(&other.version.unwrap().to_string()), None).await.unwrap_err();
     assert_eq!(foreign.code, Code::NotFound);
     assert_eq!(bench.size().await, before + 1);
 }
@@ -100,10 +102,10 @@ async fn replays_conflicts_and_what_voids_them() {
     assert_eq!(bobs.status, WriteStatus::Committed);
     assert_ne!(bobs.id, first.id);
     bench.pass(Period::from_days(1));
-    assert_eq!(bench.write(&ana, "a fact").await.status, WriteStatus::Committed);
-    let again = bench.write(&ana, "a fact").await;
-    assert_eq!(again.status, WriteStatus::AlreadyCommitted);
-    bench.engine.retract(&ana, &again.id.to_string(), None).await.unwrap();
+    let late = bench.engine.write(&ana, draft(json!({"text": "a fact"}))).await.unwrap_err();
+    assert_eq!(late.code, Code::ExactDuplicate);
+    assert_eq!(late.in_the_way.unwrap().existing, first.id);
+    bench.engine.retract(&ana, &first.id.unwrap().to_string(), None).await.unwrap();
     assert_eq!(bench.write(&ana, "a fact").await.status, WriteStatus::Committed);
 }
 
@@ -124,12 +126,12 @@ async fn updates_name_what_they_replace() {
     let bench = open(None, 6);
     let ana = bench.member("ana").await;
     let first = bench.write(&ana, "one").await;
-    let id = first.id.to_string();
+    let id = first.id.unwrap().to_string();
     let second = bench.engine.write(&ana, draft(json!({"text": "two", "supersedes": id}))).await.unwrap();
     assert_eq!(second.id, first.id);
-    let stale = json!({"text": "three", "expected_version": first.version.to_string()});
+    let stale = json!({"text": "three", "expected_version": first.version.unwrap().to_string()});
     assert_eq!(bench.engine.write(&ana, draft(stale)).await.unwrap_err().code, Code::VersionConflict);
-    let by_version = json!({"text": "three", "supersedes": second.version.to_string(), "expected_version": second.version.to_string()});
+    let by_version = json!({"text": "three", "supersedes": second.version.unwrap().to_string(), "expected_version": second.version.unwrap().to_string()});
     assert_eq!(bench.engine.write(&ana, draft(by_version)).await.unwrap().id, first.id);
     // Putting back an older content is an update of its own.
     assert_eq!(bench.update(&ana, &id, "two").await.status, WriteStatus::Committed);
@@ -144,7 +146,7 @@ async fn updates_name_what_they_replace() {
 async fn concurrent_updates_are_serial() {
     let bench = std::sync::Arc::new(open(None, 7));
     let ana = bench.member("ana").await;
-    let id = bench.write(&ana, "start").await.id.to_string();
+    let id = bench.write(&ana, "start").await.id.unwrap().to_string();
     let updates = (0..8).map(|n| {
         let (bench, ana, id) = (bench.clone(), ana.clone(), id.clone());
         tokio::spawn(async move { bench.update(&ana, &id, &format!("text {n}")).await })
@@ -169,7 +171,7 @@ async fn lifetimes_by_layer() {
     assert_eq!(bench.size().await, before);
     let session =
         bench.engine.write(&ana, draft(json!({"text": "noted", "layer": "session"}))).await.unwrap();
-    let (scratch, session) = (scratch.id.to_string(), session.id.to_string());
+    let (scratch, session) = (scratch.id.unwrap().to_string(), session.id.unwrap().to_string());
     assert!(bench.engine.get(&ana, &scratch, None).await.is_ok());
     bench.pass(Period::from_secs(15 * 60));
     assert_eq!(bench.engine.get(&ana, &scratch, None).await.unwrap_err().code, Code::NotFound);
@@ -190,13 +192,17 @@ async fn hidden_looks_like_missing() {
     let random = "itm_aaaaaaaaaaaaaaaaaaaaaaaaaa".to_owned();
     for who in [&bob, &bench.admin, &foreign] {
         let mut answers = Vec::new();
-        for id in [anas.id.to_string(), random.clone()] {
+        for id in [anas.id.unwrap().to_string(), random.clone()] {
             answers.push(vec![
                 bench.engine.get(who, &id, None).await.unwrap_err(),
                 bench.engine.versions(who, &id).await.unwrap_err(),
                 bench.engine.provenance(who, &id, None).await.unwrap_err(),
                 bench.engine.retract(who, &id, None).await.unwrap_err(),
-                bench.engine.rollback(who, &id, Some(&anas.version.to_string()), None).await.unwrap_err(),
+                bench
+                    .engine
+                    .rollback(who, &id, Some(&anas.version.unwrap().to_string()), None)
+                    .await
+                    .unwrap_err(),
                 bench.engine.pin(who, &id, None).await.unwrap_err(),
                 bench
                     .engine
@@ -229,10 +235,19 @@ async fn tokens_are_bound_to_their_caller() {
         min_token: Some(token.to_owned()),
         ..SearchQuery::default()
     };
-    assert_eq!(bench.engine.search(&ana, with(&written.token)).await.unwrap().results.len(), 1);
-    assert_eq!(bench.engine.search(&bob, with(&written.token)).await.unwrap_err().code, Code::TokenInvalid);
+    assert_eq!(
+        bench.engine.search(&ana, with(written.token.as_deref().unwrap())).await.unwrap().results.len(),
+        1
+    );
+    assert_eq!(
+        bench.engine.search(&bob, with(written.token.as_deref().unwrap())).await.unwrap_err().code,
+        Code::TokenInvalid
+    );
     assert_eq!(bench.engine.search(&ana, with("nonsense")).await.unwrap_err().code, Code::TokenInvalid);
-    assert_eq!(bench.engine.get(&bob, "itm_x", Some(&written.token)).await.unwrap_err().code, Code::NotFound);
+    assert_eq!(
+        bench.engine.get(&bob, "itm_x", Some(written.token.as_deref().unwrap())).await.unwrap_err().code,
+        Code::NotFound
+    );
 }
 
 /// SHARE-33: every operation leaves one row; users read their own, auditors all, with positions.
@@ -241,7 +256,7 @@ async fn the_trail_has_a_row_for_every_operation() {
     let bench = open(None, 11);
     let ana = bench.member("ana").await;
     let written = bench.write(&ana, "noted").await;
-    let id = written.id.to_string();
+    let id = written.id.unwrap().to_string();
     bench.engine.get(&ana, &id, None).await.unwrap();
     bench
         .engine
@@ -296,8 +311,8 @@ async fn provenance_is_complete() {
         "evidence": [{"source_type": "agent_reasoning", "source_uri": "thought://1", "accessed_at": "2026-11-15T00:00:00Z"},
                      {"source_type": "document", "source_uri": "doc://runbook", "accessed_at": "2026-11-15T00:00:00Z", "authority": 1.0}]});
     let written = bench.engine.write(&ana, draft(body)).await.unwrap();
-    let record = bench.engine.provenance(&ana, &written.id.to_string(), None).await.unwrap();
-    assert_eq!(record.memory_item_id, written.id.to_string());
+    let record = bench.engine.provenance(&ana, &written.id.unwrap().to_string(), None).await.unwrap();
+    assert_eq!(record.memory_item_id, written.id.unwrap().to_string());
     assert_eq!(
         (record.source_session_id.as_deref(), record.source_task_id.as_deref()),
         (Some("s"), Some("t"))

@@ -106,7 +106,7 @@ async fn take(bench: &Bench, who: &Call, heads: &mut Heads, step: Step, serial: 
     match step {
         Step::Write(number) => {
             let text = format!("note {number} of step {serial}");
-            heads.insert(bench.write(who, &text).await.id.to_string(), text);
+            heads.insert(bench.write(who, &text).await.id.unwrap().to_string(), text);
         }
         Step::Update(at, number) => {
             if let Some(id) = item(heads, at) {
@@ -224,7 +224,7 @@ async fn a_model_that_is_down_delays_vectors_and_nothing_else() {
     let refused = bench.engine.search(&ana, asks("code", "dense")).await.unwrap_err();
     assert_eq!(refused.code, Code::EmbedderUnavailable);
     model.down.store(false, Ordering::SeqCst);
-    let query = SearchQuery { min_token: Some(written.token), ..asks("777", "dense") };
+    let query = SearchQuery { min_token: Some(written.token.unwrap()), ..asks("777", "dense") };
     assert_eq!(texts(&search(&bench, &ana, query).await), ["the code is 777"]);
 }
 
@@ -292,7 +292,7 @@ async fn outcomes_are_noted_once_for_what_was_found() {
         used: used.iter().map(|id| (*id).to_owned()).collect(),
         success: Some(true),
     };
-    let first = ids[0].to_string();
+    let first = ids[0].unwrap().to_string();
     let noted = bench.engine.report_outcome(&ana, report(&[&first])).await.unwrap();
     assert_eq!((noted.retrieved, noted.used, noted.precision), (2, 1, 0.5));
     let again = bench.engine.report_outcome(&ana, report(&[&first])).await.unwrap();
@@ -305,7 +305,7 @@ async fn outcomes_are_noted_once_for_what_was_found() {
         refused(&ana, OutcomeReport { search: "sch_none".into(), ..report(&[]) }).await.code,
         Code::NotFound
     );
-    let hidden = bench.write(&ben, "note 3").await.id.to_string();
+    let hidden = bench.write(&ben, "note 3").await.id.unwrap().to_string();
     let other = search(&bench, &ana, asks("note", "lexical")).await.search.to_string();
     let foreign = refused(&ana, OutcomeReport { search: other, ..report(&[&hidden]) }).await;
     assert_eq!(foreign.errors[0].path, "/used/0");

@@ -40,7 +40,7 @@ fn scene(seed: u64) -> Scene {
             for n in 0..10 {
                 let (bench, ana, n) = (bench.clone(), ana.clone(), group * 10 + n);
                 tasks.spawn(async move {
-                    let id = bench.write(&ana, &format!("item {n} of the log")).await.id.to_string();
+                    let id = bench.write(&ana, &format!("item {n} of the log")).await.id.unwrap().to_string();
                     if n % 3 == 0 {
                         bench.update(&ana, &id, &format!("item {n} again")).await;
                     }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tabellion_core::canonical::hex;
 use tabellion_core::error::{Code, Refusal};
+use tabellion_core::gate::Strictness;
 use tabellion_engine::ports::{Entropy, SystemEntropy};
 use tokio::time::Instant;
 
@@ -145,7 +146,7 @@ mod tests {
     use axum::middleware::{from_fn, from_fn_with_state};
     use axum::routing::get;
     use tabellion_engine::ports::{SeededEntropy, SystemClock};
-    use tabellion_engine::{AuditReads, Engine, EngineLimits, Options};
+    use tabellion_engine::{AuditReads, Engine, EngineLimits, Governance, Options};
     use tower::ServiceExt;
 
     fn app() -> Arc<App> {
@@ -158,6 +159,7 @@ mod tests {
             limits: EngineLimits::default(),
             embedder: None,
             audit_reads: AuditReads::Async,
+            governance: Governance { strictness: Strictness::Open, ..Governance::default() },
         };
         Arc::new(App::new(Engine::open(options).unwrap().0, Limits::default(), None))
     }

@@ -14,6 +14,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use tabellion_core::gate::Strictness;
 use tabellion_engine::ports::{ManualClock, SeededEntropy};
 use tabellion_engine::{AuditReads, Engine, Options};
 use tabellion_server::app::App;
@@ -85,6 +86,7 @@ impl Server {
             limits: tabellion_engine::EngineLimits::default(),
             embedder: None,
             audit_reads: AuditReads::Sync,
+            governance: Governance { strictness: Strictness::Open, ..Governance::default() },
         };
         let (engine, _) = Engine::open(options).unwrap();
         let config = Config { limits, ..Config::default() };

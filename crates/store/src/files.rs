@@ -86,6 +86,12 @@ impl DataDir {
         self.tenant(tenant).join("index.ckpt")
     }
 
+    /// A tenant's writes that are not memory: put off, or refused.
+    #[must_use]
+    pub fn kept(&self, tenant: TenantId) -> PathBuf {
+        self.tenant(tenant).join("kept.db")
+    }
+
     /// A tenant's vectors.
     #[must_use]
     pub fn vectors(&self, tenant: TenantId) -> PathBuf {

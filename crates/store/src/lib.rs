@@ -5,12 +5,14 @@
 
 pub mod conformance;
 mod files;
+mod kept;
 mod keys;
 mod memory;
 mod sqlite;
 mod vectors;
 
 pub use files::{DataDir, DirLock, LockError, write_private};
+pub use kept::{KeptStore, KeptWrite};
 pub use keys::{Fill, KeyError, KeyStore, Restoring};
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;

@@ -109,6 +109,16 @@ pub fn authenticate(identity: &IdentityView, fingerprint: &Hash, now: Timestamp)
     })
 }
 
+/// The pair that wrote something which waits: its credential proved it then, and it may have ended since.
+///
+/// # Errors
+/// When the user is gone.
+pub fn author(identity: &IdentityView, user: UserId, agent: AgentId, key: KeyId) -> Result<Caller, Refusal> {
+    let role = identity.user(user).ok_or_else(unauthenticated)?.role;
+    let tenant = identity.tenant().ok_or_else(unauthenticated)?;
+    Ok(Caller { tenant, user, agent, key, role, operator: false })
+}
+
 fn unauthenticated() -> Refusal {
     Refusal::new(
         Code::Unauthenticated,

@@ -1,36 +1,21 @@
-//! The provenance gate: what the write says it rests on exists and is what it says.
+//! The provenance gate: what the write names exists and is what it says (GOV-4).
 
 use super::{GateFacts, GateName, WriteRequest};
 use crate::canonical::{hex, sha256};
 use crate::error::{Code, Fault, Refusal};
+use crate::provenance::Evidence;
 
+/// Everything named is there and as it says.
 pub(super) fn check(request: &WriteRequest, facts: &GateFacts) -> Result<(), Refusal> {
-    let mut faults = Vec::new();
-    for (place, evidence) in request.evidence.iter().enumerate() {
-        if let (Some(excerpt), Some(claimed)) = (&evidence.excerpt, &evidence.excerpt_hash) {
-            let actual = hex(&sha256(excerpt.as_bytes()));
-            if !claimed.eq_ignore_ascii_case(&actual) {
-                let path = format!("/evidence/{place}/excerpt_hash");
-                faults.push(Fault::new(path, Code::ExcerptHashMismatch, actual).found(claimed.clone()));
-            }
-        }
+    let mut faults: Vec<Fault> =
+        request.evidence.iter().enumerate().filter_map(|(place, one)| other_hash(place, one)).collect();
+    let unknown = |path: String, what: &str| Fault::new(path, Code::NotFound, what);
+    for place in facts.resources.iter().filter_map(|found| found.err()) {
+        faults.push(unknown(format!("/resources/{place}"), "the name or id of a resource of this tenant"));
     }
-    let unknown =
-        |list: &str, place: &usize, what: &str| Fault::new(format!("/{list}/{place}"), Code::NotFound, what);
-    faults.extend(
-        facts
-            .resources
-            .iter()
-            .filter_map(|found| found.as_ref().err())
-            .map(|place| unknown("resources", place, "the name or id of a resource of this tenant")),
-    );
-    faults.extend(
-        facts
-            .derived_from
-            .iter()
-            .filter_map(|found| found.as_ref().err())
-            .map(|place| unknown("derived_from", place, "the id of a version visible to this caller")),
-    );
+    for place in facts.derived_from.iter().filter_map(|found| found.err()) {
+        faults.push(unknown(format!("/derived_from/{place}"), "the id of a version visible to this caller"));
+    }
     match faults.first() {
         None => Ok(()),
         Some(first) => {
@@ -40,4 +25,12 @@ pub(super) fn check(request: &WriteRequest, facts: &GateFacts) -> Result<(), Ref
                 .with(faults))
         }
     }
+}
+
+fn other_hash(place: usize, evidence: &Evidence) -> Option<Fault> {
+    let (excerpt, claimed) = (evidence.excerpt.as_ref()?, evidence.excerpt_hash.as_ref()?);
+    let actual = hex(&sha256(excerpt.as_bytes()));
+    let path = format!("/evidence/{place}/excerpt_hash");
+    (!claimed.eq_ignore_ascii_case(&actual))
+        .then(|| Fault::new(path, Code::ExcerptHashMismatch, actual).found(claimed.clone()))
 }

@@ -51,6 +51,7 @@ pub fn read_write(body: Value) -> Result<WriteDraft, Refusal> {
         layer: read.text("layer"),
         tier: read.text("tier"),
         namespace: read.text("namespace"),
+        write_policy: read.text("write_policy"),
         confidence: read.number("confidence"),
         triple: read.object("triple").map(|mut triple| {
             let draft = TripleDraft {

@@ -1,5 +1,6 @@
 //! A write as it is asked for: first as drafted on the wire, then with every field proven.
 
+use super::Strictness;
 use crate::canonical::Hash;
 use crate::error::Fault;
 use crate::id::{ItemId, VersionId};
@@ -18,6 +19,7 @@ pub struct WriteDraft {
     pub layer: Option<String>,
     pub tier: Option<String>,
     pub namespace: Option<String>,
+    pub write_policy: Option<String>,
     pub confidence: Option<f64>,
     pub triple: Option<TripleDraft>,
     pub fields: Map<String, Value>,
@@ -40,6 +42,82 @@ pub struct WriteDraft {
     pub item: Option<String>,
     /// What was already found wrong while reading the wire form.
     pub faults: Vec<Fault>,
+}
+
+impl WriteDraft {
+    /// The body that this draft was read from, as far as it was understood.
+    #[must_use]
+    pub fn to_body(&self) -> Value {
+        let mut body = Map::new();
+        let texts = [
+            ("text", &self.text),
+            ("key", &self.key),
+            ("kind", &self.kind),
+            ("layer", &self.layer),
+            ("tier", &self.tier),
+            ("namespace", &self.namespace),
+            ("write_policy", &self.write_policy),
+            ("justification", &self.justification),
+            ("session_id", &self.session_id),
+            ("task_id", &self.task_id),
+            ("trace_id", &self.trace_id),
+            ("agent_version", &self.agent_version),
+            ("ttl", &self.ttl),
+            ("request_id", &self.request_id),
+            ("idempotency_token", &self.idempotency_token),
+            ("deadline", &self.deadline),
+            ("supersedes", &self.supersedes),
+            ("expected_version", &self.expected_version),
+        ];
+        let mut put = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                body.insert(name.to_owned(), value);
+            }
+        };
+        for (name, text) in texts {
+            put(name, text.clone().map(Value::String));
+        }
+        put("confidence", self.confidence.map(Value::from));
+        put("triple", self.triple.as_ref().map(TripleDraft::to_body));
+        put("fields", (!self.fields.is_empty()).then(|| Value::Object(self.fields.clone())));
+        let list = |texts: &[String]| (!texts.is_empty()).then(|| Value::from(texts));
+        put("tags", list(&self.tags));
+        put("resources", list(&self.resources));
+        put("derived_from", list(&self.derived_from));
+        let evidence: Vec<Value> = self.evidence.iter().map(EvidenceDraft::to_body).collect();
+        put("evidence", (!evidence.is_empty()).then_some(Value::Array(evidence)));
+        Value::Object(body)
+    }
+}
+
+fn object<const N: usize>(texts: [(&str, &Option<String>); N]) -> Map<String, Value> {
+    let text = |(name, text): (&str, &Option<String>)| Some((name.to_owned(), Value::String(text.clone()?)));
+    texts.into_iter().filter_map(text).collect()
+}
+
+impl TripleDraft {
+    fn to_body(&self) -> Value {
+        let parts = [("subject", &self.subject), ("predicate", &self.predicate), ("object", &self.object)];
+        Value::Object(object(parts))
+    }
+}
+
+impl EvidenceDraft {
+    fn to_body(&self) -> Value {
+        let mut body = object([
+            ("source_type", &self.source_type),
+            ("source_uri", &self.source_uri),
+            ("source_version", &self.source_version),
+            ("accessed_at", &self.accessed_at),
+            ("excerpt", &self.excerpt),
+            ("excerpt_hash", &self.excerpt_hash),
+            ("source_item_id", &self.source_item_id),
+        ]);
+        if let Some(authority) = self.authority {
+            body.insert("authority".to_owned(), Value::from(authority));
+        }
+        Value::Object(body)
+    }
 }
 
 /// A triple as drafted.
@@ -94,6 +172,7 @@ pub struct WriteRequest {
     pub layer: Layer,
     pub tier: TierWish,
     pub namespace: String,
+    pub write_policy: Option<Strictness>,
     pub confidence: f64,
     pub evidence: Vec<Evidence>,
     pub resources: Vec<String>,
@@ -112,6 +191,12 @@ pub struct WriteRequest {
 }
 
 impl WriteRequest {
+    /// Whether this is something said in a conversation: a record that it was said, not a claim that it holds.
+    #[must_use]
+    pub fn is_utterance(&self) -> bool {
+        self.layer == Layer::Episodic && self.content.fields.contains_key("speaker")
+    }
+
     /// When a version written at `now` lapses.
     #[must_use]
     pub fn expires_at(&self, now: Timestamp) -> Option<Timestamp> {

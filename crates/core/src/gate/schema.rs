@@ -1,8 +1,8 @@
 //! The schema gate: shape, types and ranges. It reports every fault, not only the first.
 
-use super::GateName;
 use super::read::pointer;
 use super::request::{EvidenceDraft, Replaces, WriteDraft, WriteRequest};
+use super::{GateName, Strictness};
 use crate::canonical::{nfc, unhex32};
 use crate::error::{Code, Fault, Refusal};
 use crate::item::{Content, Layer, TierWish, Triple};
@@ -61,6 +61,15 @@ impl WriteDraft {
             layer: rules_ref.choice("/layer", self.layer, Layer::Episodic, Layer::from_word, Layer::words),
             tier: rules_ref.choice("/tier", self.tier, TierWish::Auto, TierWish::from_word, TierWish::words),
             namespace: rules_ref.word("/namespace", self.namespace, "default"),
+            write_policy: self.write_policy.map(|policy| {
+                rules_ref.choice(
+                    "/write_policy",
+                    Some(policy),
+                    Strictness::Strict,
+                    Strictness::from_word,
+                    Strictness::words,
+                )
+            }),
             confidence: rules_ref.share("/confidence", self.confidence, 0.5),
             evidence: rules_ref.evidence(self.evidence),
             resources: rules_ref.list("/resources", self.resources, LIST_MAX, ID_CHARS_MAX),
@@ -101,7 +110,7 @@ impl WriteDraft {
     }
 }
 
-fn refuse(faults: Vec<Fault>) -> Refusal {
+pub(super) fn refuse(faults: Vec<Fault>) -> Refusal {
     let places: Vec<&str> = faults.iter().take(5).map(|fault| fault.path.as_str()).collect();
     let more = if faults.len() > places.len() { ", …" } else { "" };
     let message = format!("{} field(s) break a rule: {}{more}", faults.len(), places.join(", "));
@@ -241,14 +250,12 @@ impl Rules {
         if drafts.len() > LIST_MAX {
             self.fault("/evidence", format!("at most {LIST_MAX} entries"));
         }
-        let mut evidence: Vec<Evidence> = drafts
+        drafts
             .into_iter()
             .take(LIST_MAX)
             .enumerate()
             .map(|(place, draft)| self.one_evidence(place, draft))
-            .collect();
-        evidence.sort_by(|a, b| b.authority.total_cmp(&a.authority));
-        evidence
+            .collect()
     }
 
     fn one_evidence(&mut self, place: usize, draft: EvidenceDraft) -> Evidence {
@@ -268,7 +275,8 @@ impl Rules {
             self.missing(&at("accessed_at"), "an RFC 3339 time");
         }
         let accessed_at = self.time(&at("accessed_at"), draft.accessed_at).unwrap_or_default();
-        let authority = self.share(&at("authority"), draft.authority, source_type.authority_max());
+        // Whether a document is official, and how far an item can be relied on, is found out later.
+        let authority = self.share(&at("authority"), draft.authority, 1.0);
         if draft.excerpt.as_ref().is_some_and(|excerpt| excerpt.len() > EXCERPT_BYTES_MAX) {
             self.fault(&at("excerpt"), format!("at most {EXCERPT_BYTES_MAX} bytes"));
         }
@@ -280,7 +288,7 @@ impl Rules {
             source_uri: self.required(&at("source_uri"), draft.source_uri, URI_CHARS_MAX),
             source_version: self.short(&at("source_version"), draft.source_version, ID_CHARS_MAX),
             accessed_at: accessed_at.to_string(),
-            authority: authority.min(source_type.authority_max()),
+            authority: authority.min(source_type.authority_official()),
             excerpt: draft.excerpt,
             excerpt_hash: draft.excerpt_hash,
             source_item_id: self.short(&at("source_item_id"), draft.source_item_id, ID_CHARS_MAX),

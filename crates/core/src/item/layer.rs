@@ -63,6 +63,18 @@ impl Layer {
         }
     }
 
+    /// Whether this layer holds what others act on: what holds, and how things are done.
+    #[must_use]
+    pub const fn is_canonical(self) -> bool {
+        matches!(self, Self::Semantic | Self::Procedural)
+    }
+
+    /// Whether writes of this layer outlive their session.
+    #[must_use]
+    pub const fn is_durable(self) -> bool {
+        matches!(self, Self::Episodic | Self::Semantic | Self::Procedural)
+    }
+
     /// Whether writes of this layer are entries of the log.
     #[must_use]
     pub const fn is_logged(self) -> bool {

@@ -5,8 +5,9 @@
 
 use crate::access::Role;
 use crate::canonical::Hash;
-use crate::id::{AgentId, ItemId, KeyId, ResourceId, TenantId, UserId, VersionId};
-use crate::item::{Layer, Operation, Tier};
+use crate::gate::Hold;
+use crate::id::{AgentId, ItemId, KeyId, ResourceId, ReviewId, TenantId, UserId, VersionId};
+use crate::item::{Layer, Operation, Tier, words};
 use crate::time::Timestamp;
 use minicbor::bytes::ByteVec;
 
@@ -100,6 +101,53 @@ pub enum Event {
         #[n(0)]
         item: ItemId,
     },
+    /// A write waits for a person. Sealed: the write, and what was found.
+    #[n(11)]
+    WriteStaged(#[n(0)] StagedWrite),
+    /// A person decided on it, or its time ran out. Sealed: the reason.
+    #[n(12)]
+    ReviewDecided {
+        /// The review.
+        #[n(0)]
+        review: ReviewId,
+        /// How.
+        #[n(1)]
+        decision: Decision,
+    },
+    /// An item is suspect: kept, but not retrievable. Sealed: the reason.
+    #[n(13)]
+    ItemQuarantined {
+        /// The item.
+        #[n(0)]
+        item: ItemId,
+    },
+    /// It no longer is. Sealed: the reason.
+    #[n(14)]
+    ItemReleased {
+        /// The item.
+        #[n(0)]
+        item: ItemId,
+    },
+    /// A policy is set, in place of the one of the same name. Sealed: its name and body.
+    #[n(15)]
+    PolicySet,
+    /// A schema is registered, in place of the one of the same kind and layer. Sealed: the schema.
+    #[n(16)]
+    SchemaSet,
+    /// An agent may not write until it is resumed. Sealed: the reason.
+    #[n(17)]
+    AgentSuspended {
+        /// The agent.
+        #[n(0)]
+        agent: AgentId,
+    },
+    /// It may again. Sealed: the reason.
+    #[n(18)]
+    AgentResumed {
+        /// The agent.
+        #[n(0)]
+        agent: AgentId,
+    },
     /// Audit log only: who did what, and how it ended.
     #[n(32)]
     Audited(#[n(0)] AuditRecord),
@@ -169,6 +217,101 @@ pub struct WrittenVersion {
     /// When it lapses.
     #[n(12)]
     pub expires_at: Option<Timestamp>,
+    /// What it is recognised by.
+    #[n(13)]
+    pub prints: Prints,
+    /// The versions that it was derived from or that its evidence cites.
+    #[n(14)]
+    pub sources: Vec<VersionId>,
+    /// The review that it came through.
+    #[n(15)]
+    pub review: Option<ReviewId>,
+    /// How many known items it spoke against.
+    #[n(16)]
+    pub against: u32,
+}
+
+/// Keyed fingerprints by which a version is recognised without opening it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Prints {
+    /// Of its content, for its owner.
+    #[cbor(n(0), with = "minicbor::bytes")]
+    pub content: Hash,
+    /// Of its triple, for its owner.
+    #[cbor(n(1), with = "minicbor::bytes")]
+    pub triple: Option<Hash>,
+    /// Of the agent's session.
+    #[cbor(n(2), with = "minicbor::bytes")]
+    pub session: Option<Hash>,
+}
+
+/// A write that waits for a person: everything about it but what it says.
+#[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct StagedWrite {
+    /// The review.
+    #[n(0)]
+    pub review: ReviewId,
+    /// The item that it would replace the head of.
+    #[n(1)]
+    pub item: Option<ItemId>,
+    /// Its layer.
+    #[n(2)]
+    pub layer: Layer,
+    /// Its tier.
+    #[n(3)]
+    pub tier: Tier,
+    /// Whose it would be.
+    #[n(4)]
+    pub owner: UserId,
+    /// The agent that wrote it.
+    #[n(5)]
+    pub agent: AgentId,
+    /// The credential it came with.
+    #[n(6)]
+    pub key: KeyId,
+    /// Whether the writer waits.
+    #[n(7)]
+    pub hold: Hold,
+    /// R, 0 to 1.
+    #[n(8)]
+    pub risk: f64,
+    /// By when a person should have decided; for a writer that waits, must have.
+    #[n(9)]
+    pub deadline: Timestamp,
+    /// How many people must say yes.
+    #[n(10)]
+    pub approvals_min: u32,
+    /// Keyed fingerprint of the idempotency token and its scope.
+    #[cbor(n(11), with = "minicbor::bytes")]
+    pub token: Hash,
+    /// Keyed fingerprint of the request id and its scope.
+    #[cbor(n(12), with = "minicbor::bytes")]
+    pub request: Option<Hash>,
+    /// How many known items it speaks against.
+    #[n(13)]
+    pub against: u32,
+}
+
+words! {
+    /// What became of a held write.
+    Decision {
+        /// One person said yes; another one must too.
+        0 Seconded = "seconded",
+        /// A person said yes: it is committed with this entry.
+        1 Approved = "approved",
+        /// A person said no.
+        2 Rejected = "rejected",
+        /// Its author took it back, to change it or for good.
+        3 Withdrawn = "withdrawn",
+        /// Nobody answered while the writer waited.
+        4 TimedOut = "timed_out",
+        /// A person said no because it is false.
+        5 RejectedAsFalse = "rejected_as_false",
+        /// A gate refused it when it came back from review.
+        6 Refused = "refused",
+    }
 }
 
 /// Who did what, and how it ended: one row per operation.
@@ -226,6 +369,29 @@ pub enum Payload {
     /// Why something was done.
     #[n(2)]
     Reason(#[n(0)] String),
+    /// A write that waits for a person.
+    #[n(3)]
+    Staged {
+        /// The write, as JSON.
+        #[n(0)]
+        write: ByteVec,
+        /// What was found, as JSON.
+        #[n(1)]
+        findings: ByteVec,
+    },
+    /// A policy: its name, and its body as JSON.
+    #[n(4)]
+    Policy {
+        /// The name.
+        #[n(0)]
+        name: String,
+        /// The body.
+        #[n(1)]
+        body: ByteVec,
+    },
+    /// A schema, as JSON.
+    #[n(5)]
+    Schema(#[n(0)] ByteVec),
 }
 
 /// The words that describe a principal.

@@ -71,6 +71,22 @@ impl SourceType {
     }
 }
 
+impl SourceType {
+    /// The most that a source of this type counts if it is known to be official.
+    #[must_use]
+    pub const fn authority_official(self) -> f64 {
+        match self {
+            Self::Document => 1.0,
+            Self::HumanInput
+            | Self::CodeExecution
+            | Self::ApiResponse
+            | Self::ToolOutput
+            | Self::MemoryItem
+            | Self::AgentReasoning => self.authority_max(),
+        }
+    }
+}
+
 /// How close the evidence of a version is to the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -17,6 +17,6 @@ const WORDS: [&str; 89] = [
 static STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| words(&WORDS.join(" ")).into_iter().collect());
 
 /// Whether a stemmed word says nothing.
-pub(super) fn is_stop(stem: &str) -> bool {
+pub(crate) fn is_stop(stem: &str) -> bool {
     STEMS.contains(stem)
 }

@@ -203,7 +203,7 @@ impl IdentityView {
     pub(super) fn apply(&mut self, entry: &Entry, opened: &Opened) {
         let words = match opened {
             Opened::Principal(words) => words.clone(),
-            Opened::Nothing | Opened::Version(_) => Principal::default(),
+            Opened::Nothing | Opened::Version(_) | Opened::Policy(..) => Principal::default(),
         };
         let created_at = entry.time;
         match &entry.event {
@@ -235,6 +235,14 @@ impl IdentityView {
             | Event::VersionExpired { .. }
             | Event::ItemPinned { .. }
             | Event::ItemUnpinned { .. }
+            | Event::WriteStaged(_)
+            | Event::ReviewDecided { .. }
+            | Event::ItemQuarantined { .. }
+            | Event::ItemReleased { .. }
+            | Event::PolicySet
+            | Event::SchemaSet
+            | Event::AgentSuspended { .. }
+            | Event::AgentResumed { .. }
             | Event::Audited(_) => return,
         }
         self.epoch += 1;

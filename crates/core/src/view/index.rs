@@ -4,13 +4,15 @@ use super::{
     ItemsView, LexicalView, NotACheckpoint, Opened, Row, Said, SessionsView, from_checkpoint, to_checkpoint,
 };
 use crate::canonical::{Hash, sha256};
+use crate::claim::{Claim, ClaimsView};
 use crate::item::Content;
 use crate::log::{Entry, Event, Lsn};
+use crate::provenance::ApprovalState;
 use crate::rank::Standing;
 use crate::text::{Analyser, Terms};
 
 /// Changes when the shape of the index or the making of words changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 2;
+const CHECKPOINT_SHAPE: u32 = 3;
 
 /// A version as the index takes it in. Made outside of any lock.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +21,7 @@ pub struct Passage {
     said: Said,
     authority: Authority,
     namespace: String,
+    claim: Claim,
 }
 
 /// How much the evidence of a version counts: on average, and at most.
@@ -29,6 +32,12 @@ struct Authority {
     mean: f32,
     #[n(1)]
     most: f32,
+    /// V_fact when it was written, where a gate weighed it.
+    #[n(2)]
+    fact: Option<f32>,
+    /// Whether a person approved it.
+    #[n(3)]
+    approved: bool,
 }
 
 impl Authority {
@@ -38,6 +47,8 @@ impl Authority {
         struct Cited {
             #[serde(default)]
             evidence_refs: Vec<Source>,
+            fact_score: Option<f32>,
+            human_approval_state: Option<ApprovalState>,
         }
         #[derive(serde::Deserialize)]
         struct Source {
@@ -45,10 +56,12 @@ impl Authority {
         }
         let Ok(cited) = serde_json::from_slice::<Cited>(provenance) else { return Self::default() };
         let all = || cited.evidence_refs.iter().map(|source| source.authority.clamp(0.0, 1.0));
-        match cited.evidence_refs.len() {
-            0 => Self::default(),
-            count => Self { mean: all().sum::<f32>() / count as f32, most: all().fold(0.0, f32::max) },
-        }
+        let approved = cited.human_approval_state == Some(ApprovalState::Approved);
+        let mean = match cited.evidence_refs.len() {
+            0 => 0.0,
+            count => all().sum::<f32>() / count as f32,
+        };
+        Self { mean, most: all().fold(0.0, f32::max), fact: cited.fact_score, approved }
     }
 }
 
@@ -63,6 +76,7 @@ impl Passage {
             said: Said::of(&content),
             authority: Authority::of(&version.provenance),
             namespace: version.namespace.clone(),
+            claim: Claim::of(&content, analyser),
         })
     }
 }
@@ -81,6 +95,9 @@ pub struct Index {
     pub sessions: SessionsView,
     #[n(3)]
     authorities: Vec<Authority>,
+    /// What each text claims.
+    #[n(4)]
+    pub claims: ClaimsView,
 }
 
 impl Index {
@@ -100,20 +117,30 @@ impl Index {
             let (nothing, nowhere) = (Said::default(), String::new());
             let said = passage.map_or(&nothing, |passage| &passage.said);
             let namespace = passage.map_or(&nowhere, |passage| &passage.namespace);
+            for parent in written.parents.iter().filter_map(|parent| items.row_of(*parent)) {
+                self.claims.forget(parent);
+            }
+            self.claims.push(passage.map(|passage| passage.claim.clone()).unwrap_or_default());
             self.authorities.push(passage.map_or_else(Authority::default, |passage| passage.authority));
             self.sessions.write((written.owner, namespace), said, (entry.time, &written.parents), items);
+        }
+        if let Event::VersionRetracted { version, .. } | Event::VersionExpired { version, .. } = &entry.event
+            && let Some(row) = items.row_of(*version)
+        {
+            self.claims.forget(row);
         }
         self.lsn = entry.lsn;
     }
 
-    /// How far a version can be relied on, given what its writer claims. Evidence that nobody has compared with the
-    /// statement supports it as far as its authority goes.
+    /// How far a version could be relied on when it was written, given what its writer claims. Evidence that nobody has
+    /// compared with the statement supports it as far as its authority goes.
     #[must_use]
     pub fn standing(&self, row: Row, confidence: f64) -> Standing {
         let authority = self.authorities.get(row as usize).copied().unwrap_or_default();
         let mean = f64::from(authority.mean);
         let authority_max = f64::from(authority.most);
-        Standing { confidence, fact: mean, authority: mean, authority_max, approved: false }
+        let fact = authority.fact.map_or(mean, f64::from);
+        Standing { confidence, fact, authority: mean, authority_max, approved: authority.approved }
     }
 
     /// The bytes of a checkpoint.

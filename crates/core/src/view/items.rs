@@ -3,13 +3,14 @@
 use super::Opened;
 use crate::access::Predicate;
 use crate::canonical::Hash;
-use crate::id::{AgentId, ItemId, ResourceId, UserId, VersionId};
+use crate::gate::Likeness;
+use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
 use crate::item::{Layer, Operation, Status, Tier};
-use crate::log::{Entry, Event, Lsn, WrittenVersion};
+use crate::log::{Entry, Event, Lsn, Prints, WrittenVersion};
 use crate::time::{Period, Timestamp};
 use roaring::RoaringBitmap;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How long a token answers a replay (GOV-1.7).
 const TOKEN_KEPT: Period = Period::from_days(1);
@@ -89,6 +90,21 @@ pub struct Version {
     /// The number of this version within its owner's namespace and layer: a count over what others wrote would tell of it.
     #[n(16)]
     pub layer_version: u64,
+    /// The agent that wrote it.
+    #[n(17)]
+    pub agent: Option<AgentId>,
+    /// What it is recognised by.
+    #[n(18)]
+    pub prints: Prints,
+    /// What it was derived from or cites.
+    #[n(19)]
+    sources: Vec<Row>,
+    /// The review that it came through.
+    #[n(20)]
+    pub review: Option<ReviewId>,
+    /// How many known items it spoke against.
+    #[n(21)]
+    pub against: u32,
 }
 
 impl Version {
@@ -130,14 +146,28 @@ pub struct Item {
     /// Where it was pinned, unpinned, pinned, …
     #[n(2)]
     pins: Vec<Lsn>,
+    /// Where it was quarantined, released, quarantined, …
+    #[n(3)]
+    quarantines: Vec<Lsn>,
 }
 
 impl Item {
     /// Whether it was pinned at a position.
     #[must_use]
     pub fn is_pinned_at(&self, lsn: Lsn) -> bool {
-        self.pins.iter().filter(|pin| **pin <= lsn).count() % 2 == 1
+        is_on(&self.pins, lsn)
     }
+
+    /// Whether it was in quarantine at a position: kept, but not retrievable.
+    #[must_use]
+    pub fn is_quarantined_at(&self, lsn: Lsn) -> bool {
+        is_on(&self.quarantines, lsn)
+    }
+}
+
+/// Whether a switch that was turned at these positions is on at a position.
+fn is_on(turned: &[Lsn], lsn: Lsn) -> bool {
+    turned.iter().filter(|at| **at <= lsn).count() % 2 == 1
 }
 
 /// Every item and version of a tenant.
@@ -178,7 +208,30 @@ pub struct ItemsView {
     /// Versions that an entry has ended, in the order of those entries.
     #[cbor(skip)]
     ended: Vec<(Lsn, Row)>,
+    /// Versions that no entry has ended, by what they are recognised by.
+    #[cbor(skip)]
+    content_of: HashMap<Place, Row>,
+    #[cbor(skip)]
+    triple_of: HashMap<Place, Row>,
+    /// Contents that were retracted.
+    #[cbor(skip)]
+    retracted: HashSet<Hash>,
+    /// Versions by the agent that wrote them, in order.
+    #[cbor(skip)]
+    written_by: HashMap<AgentId, Vec<Row>>,
+    /// Versions by what they derive from.
+    #[cbor(skip)]
+    derived: HashMap<Row, Vec<Row>>,
+    /// Where a version was last retracted.
+    #[n(6)]
+    last_challenge: Lsn,
+    /// Writes of an agent in a session.
+    #[cbor(skip)]
+    in_session: HashMap<Hash, u32>,
 }
+
+/// A fingerprint within a namespace and layer.
+type Place = (Hash, u32, Layer);
 
 impl ItemsView {
     /// Items that were ever written.
@@ -286,6 +339,64 @@ impl ItemsView {
         version.parents.iter().filter_map(|row| self.version(*row))
     }
 
+    /// The versions that a version derives from or cites.
+    pub fn sources_of<'a>(&'a self, version: &'a Version) -> impl Iterator<Item = &'a Version> {
+        version.sources.iter().filter_map(|row| self.version(*row))
+    }
+
+    /// The versions that derive from a version or cite it.
+    pub fn dependents_of(&self, version: VersionId) -> impl Iterator<Item = &Version> {
+        let row = self.version_of.get(&version);
+        let rows = row.and_then(|row| self.derived.get(row)).map_or(&[] as &[Row], Vec::as_slice);
+        rows.iter().filter_map(|row| self.version(*row))
+    }
+
+    /// The versions that an agent wrote, oldest first.
+    pub fn written_by(&self, agent: AgentId) -> impl DoubleEndedIterator<Item = &Version> {
+        let rows = self.written_by.get(&agent).map_or(&[] as &[Row], Vec::as_slice);
+        rows.iter().filter_map(|row| self.version(*row))
+    }
+
+    /// How many versions an agent wrote in a session.
+    #[must_use]
+    pub fn in_session(&self, session: &Hash) -> u32 {
+        self.in_session.get(session).copied().unwrap_or(0)
+    }
+
+    /// The active version with this content, or else with this triple, in a namespace and layer.
+    #[must_use]
+    pub fn twin(
+        &self,
+        prints: &Prints,
+        namespace: &str,
+        layer: Layer,
+        at: Moment,
+    ) -> Option<(&Version, Likeness)> {
+        let namespace = self.namespaces.iter().position(|known| known == namespace)? as u32;
+        let found = |rows: &HashMap<Place, Row>, print: Hash| {
+            let version = self.version(*rows.get(&(print, namespace, layer))?)?;
+            version.is_active_at(at).then_some(version)
+        };
+        let exact = found(&self.content_of, prints.content).map(|version| (version, Likeness::Exact));
+        let structural = || {
+            let version = found(&self.triple_of, prints.triple?)?;
+            Some((version, Likeness::Structural))
+        };
+        exact.or_else(structural)
+    }
+
+    /// Where a version was last found invalid.
+    #[must_use]
+    pub const fn last_challenge(&self) -> Lsn {
+        self.last_challenge
+    }
+
+    /// Whether a version with this content was ever retracted.
+    #[must_use]
+    pub fn was_retracted(&self, content: &Hash) -> bool {
+        self.retracted.contains(content)
+    }
+
     /// The versions of an item, oldest first.
     pub fn versions_of<'a>(&'a self, item: &'a Item) -> impl DoubleEndedIterator<Item = &'a Version> {
         item.versions.iter().filter_map(|row| self.version(*row))
@@ -294,6 +405,9 @@ impl ItemsView {
     /// The head of an item at a moment: its latest active version.
     #[must_use]
     pub fn head_at<'a>(&'a self, item: &'a Item, at: Moment) -> Option<&'a Version> {
+        if item.is_quarantined_at(at.lsn) {
+            return None;
+        }
         self.versions_of(item).rev().find(|version| version.is_active_at(at))
     }
 
@@ -351,16 +465,27 @@ impl ItemsView {
         self.lapse(entry.time);
         match &entry.event {
             Event::VersionWritten(written) => self.write(entry, written, opened),
-            Event::VersionRetracted { version, .. } => self.end(*version, entry.lsn, Status::Retracted),
+            Event::VersionRetracted { version, .. } => {
+                self.last_challenge = entry.lsn;
+                self.end(*version, entry.lsn, Status::Retracted);
+            }
             Event::VersionExpired { version, .. } => self.end(*version, entry.lsn, Status::Expired),
             Event::ItemPinned { item } => self.pin(*item, entry.lsn, true),
             Event::ItemUnpinned { item } => self.pin(*item, entry.lsn, false),
+            Event::ItemQuarantined { item } => self.quarantine(*item, entry.lsn, true),
+            Event::ItemReleased { item } => self.quarantine(*item, entry.lsn, false),
             Event::TenantCreated { .. }
             | Event::UserCreated { .. }
             | Event::AgentCreated { .. }
             | Event::ResourceCreated { .. }
             | Event::KeyIssued(_)
             | Event::KeyRevoked { .. }
+            | Event::WriteStaged(_)
+            | Event::ReviewDecided { .. }
+            | Event::PolicySet
+            | Event::SchemaSet
+            | Event::AgentSuspended { .. }
+            | Event::AgentResumed { .. }
             | Event::Audited(_) => {}
         }
     }
@@ -375,7 +500,7 @@ impl ItemsView {
         }
         let namespace = self.namespace_row(match opened {
             Opened::Version(opened) => &opened.namespace,
-            Opened::Nothing | Opened::Principal(_) => "",
+            Opened::Nothing | Opened::Principal(_) | Opened::Policy(..) => "",
         });
         let class =
             self.class_row(Class { agents: written.agents.clone(), resources: written.resources.clone() });
@@ -399,6 +524,11 @@ impl ItemsView {
             token: written.token,
             request: written.request,
             layer_version: *layer_version,
+            agent: entry.actor.agent,
+            prints: written.prints,
+            sources: written.sources.iter().filter_map(|id| self.version_of.get(id).copied()).collect(),
+            review: written.review,
+            against: written.against,
         };
         self.version_of.insert(written.version, row);
         self.token_of.insert(written.token, row);
@@ -409,7 +539,49 @@ impl ItemsView {
             item.versions.push(row);
         }
         self.live.entry(version.owner).or_default().insert(row);
+        self.recognise(&version, row);
         self.versions.push(version);
+    }
+
+    /// Takes a version into what versions are found by.
+    fn recognise(&mut self, version: &Version, row: Row) {
+        if version.ended.is_none() {
+            let place = |print| (print, version.namespace, version.layer);
+            self.content_of.insert(place(version.prints.content), row);
+            if let Some(triple) = version.prints.triple {
+                self.triple_of.insert(place(triple), row);
+            }
+        }
+        if let Some((_, Status::Retracted)) = version.ended {
+            self.retracted.insert(version.prints.content);
+        }
+        if let Some(agent) = version.agent {
+            self.written_by.entry(agent).or_default().push(row);
+        }
+        for source in &version.sources {
+            self.derived.entry(*source).or_default().push(row);
+        }
+        if let Some(session) = version.prints.session {
+            *self.in_session.entry(session).or_default() += 1;
+        }
+    }
+
+    /// Takes a version that has ended out of what active ones are found by.
+    fn unrecognise(&mut self, row: Row, status: Status) {
+        let Some(version) = self.versions.get(row as usize) else { return };
+        let place = |print| (print, version.namespace, version.layer);
+        let content = place(version.prints.content);
+        if self.content_of.get(&content) == Some(&row) {
+            self.content_of.remove(&content);
+        }
+        if let Some(triple) = version.prints.triple.map(place)
+            && self.triple_of.get(&triple) == Some(&row)
+        {
+            self.triple_of.remove(&triple);
+        }
+        if status == Status::Retracted {
+            self.retracted.insert(version.prints.content);
+        }
     }
 
     fn item_row(&mut self, id: ItemId, owner: UserId) -> Row {
@@ -417,7 +589,12 @@ impl ItemsView {
             return *row;
         }
         let row = self.items.len() as Row;
-        self.items.push(Item { id, versions: Vec::with_capacity(1), pins: Vec::new() });
+        self.items.push(Item {
+            id,
+            versions: Vec::with_capacity(1),
+            pins: Vec::new(),
+            quarantines: Vec::new(),
+        });
         self.item_of.insert(id, row);
         self.owned.entry(owner).or_default().push(row);
         row
@@ -442,22 +619,31 @@ impl ItemsView {
     }
 
     fn end(&mut self, version: VersionId, lsn: Lsn, status: Status) {
-        let row = self.version_of.get(&version).copied();
-        if let Some(version) = row.and_then(|row| self.versions.get_mut(row as usize)) {
-            match version.ended {
-                // A superseded version that is retracted later stays in history as retracted.
-                None => {
-                    version.ended = Some((lsn, status));
-                    self.ended.extend(row.map(|row| (lsn, row)));
-                    if let (Some(live), Some(row)) = (self.live.get_mut(&version.owner), row) {
-                        live.remove(row);
-                    }
+        let Some(row) = self.version_of.get(&version).copied() else { return };
+        let Some(version) = self.versions.get_mut(row as usize) else { return };
+        match version.ended {
+            // A superseded version that is retracted later stays in history as retracted.
+            None => {
+                version.ended = Some((lsn, status));
+                self.ended.push((lsn, row));
+                if let Some(live) = self.live.get_mut(&version.owner) {
+                    live.remove(row);
                 }
-                Some((at, Status::Superseded)) if status != Status::Superseded => {
-                    version.ended = Some((at, status))
-                }
-                Some(_) => {}
             }
+            Some((at, Status::Superseded)) if status != Status::Superseded => {
+                version.ended = Some((at, status))
+            }
+            Some(_) => return,
+        }
+        self.unrecognise(row, status);
+    }
+
+    fn quarantine(&mut self, item: ItemId, lsn: Lsn, on: bool) {
+        let row = self.item_of.get(&item).copied();
+        if let Some(item) = row.and_then(|row| self.items.get_mut(row as usize))
+            && item.is_quarantined_at(lsn) != on
+        {
+            item.quarantines.push(lsn);
         }
     }
 
@@ -515,5 +701,10 @@ impl ItemsView {
             }
         }
         self.ended.sort_unstable();
+        let versions = std::mem::take(&mut self.versions);
+        for (row, version) in versions.iter().enumerate() {
+            self.recognise(version, row as Row);
+        }
+        self.versions = versions;
     }
 }

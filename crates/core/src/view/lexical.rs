@@ -35,6 +35,7 @@ impl Scope<'_> {
     pub fn admits(&self, items: &ItemsView, version: &Version) -> bool {
         self.predicate.admits(version.owner, version.tier)
             && version.is_active_at(self.at)
+            && !items.item_of(version).is_some_and(|item| item.is_quarantined_at(self.at.lsn))
             && (self.layers.is_empty() || self.layers.contains(&version.layer))
             && self.namespace.is_none_or(|name| items.namespace_of(version) == name)
     }
@@ -133,6 +134,14 @@ impl LexicalView {
             | Event::ResourceCreated { .. }
             | Event::KeyIssued(_)
             | Event::KeyRevoked { .. }
+            | Event::WriteStaged(_)
+            | Event::ReviewDecided { .. }
+            | Event::ItemQuarantined { .. }
+            | Event::ItemReleased { .. }
+            | Event::PolicySet
+            | Event::SchemaSet
+            | Event::AgentSuspended { .. }
+            | Event::AgentResumed { .. }
             | Event::Audited(_) => {}
         }
     }

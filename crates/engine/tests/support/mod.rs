@@ -3,11 +3,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use tabellion_core::gate::Strictness;
 use tabellion_core::gate::{WriteDraft, read_write};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_engine::ports::{Clock, Embedder, ManualClock, SeededEntropy};
 use tabellion_engine::reply::Written;
-use tabellion_engine::{AuditReads, Call, Engine, EngineLimits, Options};
+use tabellion_engine::{AuditReads, Call, Engine, EngineLimits, Governance, Options};
 
 /// The moment at which tests begin.
 pub(crate) const BEGIN: &str = "2026-11-15T00:00:00Z";
@@ -44,6 +45,7 @@ pub(crate) fn open_with(
         limits: EngineLimits::default(),
         embedder,
         audit_reads: AuditReads::Sync,
+        governance: Governance { strictness: Strictness::Open, ..Governance::default() },
     };
     let admin_key = options.admin_key.clone().unwrap();
     let (engine, _) = Engine::open(options).unwrap();

@@ -22,6 +22,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, LazyLock};
 use tabellion_core::canonical::hex;
 use tabellion_core::error::{Code, Refusal};
+use tabellion_core::gate::Strictness;
 use tabellion_engine::ports::{Entropy, SystemEntropy};
 use tabellion_engine::{Call, Engine};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -183,7 +184,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
     use tabellion_engine::ports::{ManualClock, SeededEntropy};
-    use tabellion_engine::{AuditReads, EngineLimits, Options};
+    use tabellion_engine::{AuditReads, EngineLimits, Governance, Options};
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
     const KEY: &str = "tab_admin_of_these_tests";
@@ -198,6 +199,7 @@ mod tests {
             limits: EngineLimits::default(),
             embedder: None,
             audit_reads: AuditReads::Sync,
+            governance: Governance { strictness: Strictness::Open, ..Governance::default() },
         };
         Engine::open(options).unwrap().0
     }

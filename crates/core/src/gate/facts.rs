@@ -1,0 +1,140 @@
+//! What the engine gathers before the gates run, all of it under the caller's predicate.
+
+use super::Strictness;
+use crate::claim::Contradiction;
+use crate::error::Refusal;
+use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
+use crate::item::Content;
+use crate::time::Timestamp;
+use crate::view::Version;
+
+/// A version that is there and that the caller may see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// The item.
+    pub item: ItemId,
+    /// Its head.
+    pub version: VersionId,
+}
+
+/// Something known about the same topic.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Neighbour {
+    /// Which.
+    pub known: Known,
+    /// How close, 0 to 1.
+    pub similarity: f64,
+    /// How it speaks against the write, if it does.
+    pub contradiction: Option<Contradiction>,
+    /// How far it can be relied on today, approval left out: (c_adj less approval) / .70.
+    pub reliance: f64,
+    /// Whether a person approved it.
+    pub approved: bool,
+}
+
+/// Which tier of deduplication found a twin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Likeness {
+    /// The same canonical content.
+    Exact,
+    /// The same triple.
+    Structural,
+    /// The same meaning.
+    Semantic,
+}
+
+/// Something known that says the same.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Twin {
+    /// Which.
+    pub known: Known,
+    /// How it was found.
+    pub likeness: Likeness,
+    /// What the write would add.
+    pub delta: Delta,
+}
+
+/// What a write adds to its twin.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Delta {
+    /// Nothing.
+    Empty,
+    /// Something, and nothing that disagrees: both together say this.
+    Superset(Box<Content>),
+    /// These places disagree.
+    Conflicting(Vec<String>),
+}
+
+/// What is found about one cited source.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weighed {
+    /// How much it counts: the least of what the writer says and what its type allows.
+    pub authority: f64,
+    /// How far it bears the statement out, 0 to 1.
+    pub support: f64,
+    /// How fresh it is, 0 to 1.
+    pub freshness: f64,
+    /// Whether the same agent wrote the item that it cites.
+    pub own: bool,
+    /// Whether what it cites rests, at the end, on this very statement.
+    pub circular: bool,
+    /// Whether the item that it cites is missing or hidden.
+    pub missing: bool,
+}
+
+/// A person's yes to a held write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// The review.
+    pub review: ReviewId,
+    /// Who.
+    pub approver: UserId,
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub reason: String,
+}
+
+/// What the engine gathered for the gates, under the caller's predicate.
+#[derive(Debug, Clone, Default)]
+pub struct GateFacts {
+    /// The policy that the write runs under.
+    pub strictness: Strictness,
+    /// The resources that the request names, or the place of one that does not exist.
+    pub resources: Vec<Result<ResourceId, usize>>,
+    /// The versions it says it derives from, or the place of one that is missing or hidden.
+    pub derived_from: Vec<Result<VersionId, usize>>,
+    /// Agents and resources of those versions: a derivation inherits them.
+    pub inherited: (Vec<AgentId>, Vec<ResourceId>),
+    /// The head that it replaces.
+    pub replaced: Option<Version>,
+    /// What was found about each evidence, in the order of the request.
+    pub evidence: Vec<Weighed>,
+    /// What is known about the same topic, closest first.
+    pub neighbours: Vec<Neighbour>,
+    /// Whether the statement contradicts itself, such as an end before its start.
+    pub impossible: bool,
+    /// What says the same already.
+    pub twin: Option<Twin>,
+    /// Whether this very content was once retracted.
+    pub retracted: bool,
+    /// The share of the agent's writes that proved correct, once there are enough to tell.
+    pub reputation: Option<f64>,
+    /// Who would read it: readers of the last thirty days and items that depend on it.
+    pub consumers: u64,
+    /// What a registered schema finds wrong.
+    pub faults: Vec<crate::error::Fault>,
+    /// What gates elsewhere said.
+    pub remote: Vec<Remote>,
+    /// A person's yes, when the write comes back from review.
+    pub approval: Option<Approval>,
+}
+
+/// The word of a gate that runs elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Remote {
+    /// It refuses.
+    Rejects(Refusal),
+    /// It wants a person to look.
+    Holds(String),
+}

@@ -1,0 +1,123 @@
+//! Policies that people set, and agents that may not write.
+
+use super::Opened;
+use crate::gate::Strictness;
+use crate::id::AgentId;
+use crate::log::{Entry, Event};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A policy, as it is kept and as it is sent.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Policy {
+    /// How strict the write path is, everywhere or in one namespace.
+    WritePath {
+        /// `open`, `standard` or `strict`.
+        strictness: String,
+        /// Only here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        namespace: Option<String>,
+    },
+    /// Documents whose address begins like this are official.
+    OfficialSources {
+        /// How their addresses begin.
+        prefixes: Vec<String>,
+    },
+    /// How many people must consent to a held write.
+    Approval {
+        /// One, or two for four eyes.
+        approvals: u32,
+    },
+    /// Who may look at the held writes of whom.
+    Reviewer {
+        /// Who reviews, by id.
+        reviewer: String,
+        /// Whose writes, by id.
+        user: String,
+    },
+}
+
+/// Every policy of a tenant.
+#[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct PoliciesView {
+    /// Bodies by name, as JSON.
+    #[n(0)]
+    policies: BTreeMap<String, String>,
+    #[n(1)]
+    suspended: BTreeSet<AgentId>,
+}
+
+impl PoliciesView {
+    /// Every policy, by name.
+    pub fn all(&self) -> impl Iterator<Item = (&str, Policy)> {
+        self.policies
+            .iter()
+            .filter_map(|(name, body)| Some((name.as_str(), serde_json::from_str(body).ok()?)))
+    }
+
+    /// How strict the write path is in a namespace, unless nobody said so.
+    #[must_use]
+    pub fn strictness(&self, namespace: &str) -> Option<Strictness> {
+        let set = |wanted: Option<&str>| {
+            self.all().find_map(|(_, policy)| match policy {
+                Policy::WritePath { strictness, namespace } if namespace.as_deref() == wanted => {
+                    Strictness::from_word(&strictness)
+                }
+                _ => None,
+            })
+        };
+        set(Some(namespace)).or_else(|| set(None))
+    }
+
+    /// Whether documents at this address are official.
+    #[must_use]
+    pub fn is_official(&self, uri: &str) -> bool {
+        self.all().any(|(_, policy)| match policy {
+            Policy::OfficialSources { prefixes } => {
+                prefixes.iter().any(|prefix| uri.starts_with(prefix.as_str()))
+            }
+            _ => false,
+        })
+    }
+
+    /// How many people must consent to a held write.
+    #[must_use]
+    pub fn approvals(&self) -> u32 {
+        let set = self.all().filter_map(|(_, policy)| match policy {
+            Policy::Approval { approvals } => Some(approvals),
+            _ => None,
+        });
+        set.max().unwrap_or(1).max(1)
+    }
+
+    /// Whether someone may look at the held writes of someone else.
+    #[must_use]
+    pub fn reviews(&self, reviewer: &str, user: &str) -> bool {
+        self.all().any(|(_, policy)| {
+            matches!(policy, Policy::Reviewer { reviewer: one, user: of } if one == reviewer && of == user)
+        })
+    }
+
+    /// Whether an agent may not write.
+    #[must_use]
+    pub fn is_suspended(&self, agent: AgentId) -> bool {
+        self.suspended.contains(&agent)
+    }
+
+    pub(super) fn apply(&mut self, entry: &Entry, opened: &Opened) {
+        match (&entry.event, opened) {
+            (Event::PolicySet, Opened::Policy(name, body)) => {
+                let body = String::from_utf8_lossy(body).into_owned();
+                if body.is_empty() {
+                    self.policies.remove(name);
+                } else {
+                    self.policies.insert(name.clone(), body);
+                }
+            }
+            (Event::AgentSuspended { agent }, _) => drop(self.suspended.insert(*agent)),
+            (Event::AgentResumed { agent }, _) => drop(self.suspended.remove(agent)),
+            _ => {}
+        }
+    }
+}

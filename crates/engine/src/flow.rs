@@ -1,0 +1,127 @@
+//! How much an agent may write: rates by layer, budgets by session (GOV-1.9, 11.1).
+
+use crate::Call;
+use crate::tenant::Tenant;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use tabellion_core::canonical::Hash;
+use tabellion_core::error::{Code, Refusal};
+use tabellion_core::gate::{GateName, WriteRequest};
+use tabellion_core::id::AgentId;
+use tabellion_core::item::Layer;
+use tabellion_core::time::{Period, Timestamp};
+
+const WINDOW_SECS: u64 = 60;
+
+/// How a write comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// One at a time, within the agent's rate and budget.
+    Single,
+    /// As part of an import, which has a policy of its own without either.
+    Import,
+}
+
+/// The writes of the last minute, by agent and layer.
+#[derive(Default)]
+pub(crate) struct Rates(Mutex<HashMap<(AgentId, Layer), Window>>);
+
+/// Writes by second, for the last minute.
+struct Window {
+    /// The last second that was counted.
+    last: u64,
+    counts: [u32; WINDOW_SECS as usize],
+}
+
+impl Window {
+    /// Clears the seconds that have left the window.
+    fn slide(&mut self, second: u64) {
+        let gone = second.saturating_sub(self.last).min(WINDOW_SECS);
+        for step in 1..=gone {
+            *self.slot(self.last + step) = 0;
+        }
+        self.last = self.last.max(second);
+    }
+
+    fn slot(&mut self, second: u64) -> &mut u32 {
+        #[expect(clippy::indexing_slicing, reason = "INVARIANT (a remainder is below its divisor)")]
+        &mut self.counts[(second % WINDOW_SECS) as usize]
+    }
+
+    /// When the oldest write in the window leaves it.
+    fn frees_at(&mut self) -> Timestamp {
+        let oldest = (self.last.saturating_sub(WINDOW_SECS - 1)..=self.last)
+            .find(|second| *self.slot(*second) > 0)
+            .unwrap_or(self.last);
+        Timestamp::from_micros((oldest + WINDOW_SECS) * 1_000_000)
+    }
+}
+
+impl Rates {
+    /// Counts a write, or says when there is room for it.
+    pub(crate) fn take(
+        &self,
+        agent: AgentId,
+        layer: Layer,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<(), Timestamp> {
+        let second = now.as_micros() / 1_000_000;
+        let mut windows = self.0.lock();
+        let window = windows
+            .entry((agent, layer))
+            .or_insert_with(|| Window { last: second, counts: [0; WINDOW_SECS as usize] });
+        window.slide(second);
+        if window.counts.iter().sum::<u32>() >= limit {
+            return Err(window.frees_at());
+        }
+        let last = window.last;
+        *window.slot(last) += 1;
+        Ok(())
+    }
+}
+
+/// The fingerprint of an agent's session, where the write names one.
+pub(crate) fn session(tenant: &Tenant, call: &Call, request: &WriteRequest) -> Option<Hash> {
+    let session = request.session_id.as_ref()?;
+    let (user, agent) = (call.caller.user(), call.caller.agent());
+    Some(tenant.fingerprint(&[b"session", user.as_bytes(), agent.as_bytes(), session.as_bytes()]))
+}
+
+/// Refuses whoever may not write at all, or has written enough in this session.
+pub(crate) fn admit(tenant: &Tenant, call: &Call, request: &WriteRequest) -> Result<(), Refusal> {
+    let views = tenant.shared.views.read();
+    if views.policies.is_suspended(call.caller.agent()) {
+        let message = "writes of this agent are suspended; an admin can resume it";
+        return Err(Refusal::new(Code::WritesSuspended, message).at(GateName::Preflight));
+    }
+    let written = session(tenant, call, request).map_or(0, |session| views.items.in_session(&session));
+    if written >= tenant.governance.budget {
+        let message = format!(
+            "this agent has made all {} writes of this session; begin another one, or import",
+            tenant.governance.budget
+        );
+        let refusal = Refusal::new(Code::WriteBudgetExceeded, message).at(GateName::Preflight);
+        return Err(refusal.retry_after(Period::from_secs(3600)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// GOV-1.9: so many writes a minute and no more; room comes as the oldest leave the window.
+    #[test]
+    fn a_minute_holds_its_limit() {
+        let (rates, agent) = (Rates::default(), AgentId::from_bytes([1; 16]));
+        let at = |secs: u64| Timestamp::from_micros(secs * 1_000_000);
+        let take = |secs| rates.take(agent, Layer::Episodic, 3, at(secs));
+        assert_eq!([take(100), take(100), take(130)], [Ok(()); 3]);
+        assert_eq!(take(130), Err(at(160)));
+        assert_eq!(rates.take(agent, Layer::Semantic, 3, at(130)), Ok(()));
+        assert_eq!([take(160), take(160)], [Ok(()); 2]);
+        assert_eq!(take(161), Err(at(190)));
+        assert_eq!(take(10_000), Ok(()));
+    }
+}

@@ -1,0 +1,618 @@
+//! Review: writes that wait for a person, and the person's word on them (GOV-6).
+//!
+//! Invariant (a decision binds to a content): a review is of one content for ever. A changed write is another review, so a yes
+//! can never carry over to what nobody saw.
+
+use crate::reply::{Deferral, Feedback, ReviewReply, Verdict, WriteStatus, Written};
+use crate::sequencer::{Draft, Objection, Proposal, Touch};
+use crate::tenant::Tenant;
+use crate::write::{self, Asked, Prepared};
+use crate::{Call, flow::Pace};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tabellion_core::access::{Caller, author};
+use tabellion_core::canonical::{hex, sha256};
+use tabellion_core::error::{Code, Fault, Refusal};
+use tabellion_core::gate::{Approval, Cause, GateName, Held, Hold, WriteDraft, read_write};
+use tabellion_core::id::{AgentId, ReviewId};
+use tabellion_core::item::Layer;
+use tabellion_core::log::{Decision, Event, Lsn, Payload, StagedWrite};
+use tabellion_core::time::{Period, Timestamp};
+use tabellion_core::view::{Review, ReviewState, Views};
+
+const ATTEMPTS_MAX: usize = 16;
+const REASON_CHARS_MAX: usize = 1_024;
+/// Reviews of one listing.
+const PAGE: usize = 500;
+/// Between two looks at whether a person has answered.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// How long a person has to decide (GOV-6.4).
+const fn patience(layer: Layer) -> Period {
+    match layer {
+        Layer::Working | Layer::Session | Layer::Episodic => Period::from_days(3),
+        Layer::Semantic => Period::from_days(2),
+        Layer::Procedural => Period::from_days(1),
+    }
+}
+
+/// Stages a held write. One whose writer must wait is answered when a person has decided, or their time is over.
+pub(crate) async fn stage(
+    tenant: &Tenant,
+    call: &Call,
+    asked: &Asked,
+    held: Held,
+) -> Result<Written, Objection> {
+    let id = ReviewId::from_bytes(tenant.entropy.bytes());
+    let now = tenant.now();
+    let deadline = deadline(tenant, &held, now);
+    let proposal = staging(tenant, call, asked, &held, id, deadline)?;
+    tenant.sequencer.propose(proposal).await?;
+    let review = tenant.shared.views.read().reviews.find(id).cloned().ok_or_else(Refusal::not_found)?;
+    tenant.announce(&review, "staged");
+    if held.hold == Hold::Sync {
+        return wait(tenant, call, id).await.map_err(Objection::from);
+    }
+    Ok(write::deferred(deferral_of(id, held.causes.first())))
+}
+
+fn deadline(tenant: &Tenant, held: &Held, now: Timestamp) -> Timestamp {
+    match held.hold {
+        Hold::Sync => {
+            let most = now.plus(tenant.governance.sync_wait);
+            held.request.deadline.map_or(most, |deadline| deadline.min(most))
+        }
+        Hold::Auto | Hold::Async => now.plus(patience(held.request.layer)),
+    }
+}
+
+fn staging(
+    tenant: &Tenant,
+    call: &Call,
+    asked: &Asked,
+    held: &Held,
+    review: ReviewId,
+    deadline: Timestamp,
+) -> Result<Proposal, Refusal> {
+    let (item, approvals) = {
+        let views = tenant.shared.views.read();
+        let item = asked.request.replaces.and_then(|replaces| match replaces {
+            tabellion_core::gate::Replaces::Item(item) | tabellion_core::gate::Replaces::Superseded(item) => {
+                Some(item)
+            }
+            tabellion_core::gate::Replaces::SupersededVersion(version) => {
+                let version = views.items.find_version(version)?;
+                views.items.item_of(version).map(|item| item.id)
+            }
+        });
+        (item, views.policies.approvals())
+    };
+    let staged = StagedWrite {
+        review,
+        item,
+        layer: held.request.layer,
+        tier: held.tier,
+        owner: call.caller.user(),
+        agent: call.caller.agent(),
+        key: call.caller.key(),
+        hold: held.hold,
+        risk: held.assessment.risk.score(),
+        deadline,
+        approvals_min: approvals,
+        token: asked.token,
+        request: asked.request_print,
+        against: u32::try_from(held.assessment.against.len()).unwrap_or(u32::MAX),
+    };
+    let write = json!({"write": asked.body.to_body(), "item": asked.body.item});
+    let payload = Payload::Staged {
+        write: write.to_string().into_bytes().into(),
+        findings: findings(held).to_string().into_bytes().into(),
+    };
+    let draft = tenant.draft(call.caller.actor(), Event::WriteStaged(staged), Some(&payload))?;
+    let (token, request, deadline) = (asked.token, asked.request_print, asked.request.deadline);
+    let check = move |views: &Views, now: Timestamp| {
+        write::known(views, &token, request.as_ref(), now)?;
+        write::in_time(deadline, now)?;
+        // The same write was staged a moment ago: prepare again, and find it.
+        if views.reviews.pending(&token, now).is_some() { Err(Objection::Stale) } else { Ok(()) }
+    };
+    let mut touches = vec![Touch::Token(token)];
+    touches.extend(request.map(Touch::Request));
+    let trail = tenant.row(call, write::ACTION, "deferred", vec![review.to_string()]);
+    Ok(Proposal { drafts: vec![draft], touches, check: Box::new(check), trail })
+}
+
+/// What the gates found, for those who decide.
+fn findings(held: &Held) -> Value {
+    let assessment = &held.assessment;
+    let factors: Vec<Value> = assessment
+        .risk
+        .factors()
+        .iter()
+        .map(|(name, weight, value)| json!({"factor": name, "weight": weight, "value": value}))
+        .collect();
+    let causes: Vec<Value> = held
+        .causes
+        .iter()
+        .map(|cause| json!({"gate": cause.gate.as_str(), "code": cause.code.as_str(), "message": cause.message}))
+        .collect();
+    let contradictions: Vec<Value> = assessment
+        .against
+        .iter()
+        .map(|one| {
+            json!({
+                "id": one.known.item.to_string(),
+                "version": one.known.version.to_string(),
+                "method": one.method.as_str(),
+                "score": one.score,
+                "similarity": one.similarity,
+            })
+        })
+        .collect();
+    let supersedes: Vec<String> = assessment.against.iter().map(|one| one.known.item.to_string()).collect();
+    json!({
+        "factors": factors,
+        "causes": causes,
+        "contradictions": contradictions,
+        "proposal": if supersedes.is_empty() { json!({"operation": "insert"}) } else {
+            json!({"operation": "supersede", "items": supersedes})
+        },
+        "fact_score": assessment.fact,
+        "authority": assessment.authority,
+        "adjusted_confidence": assessment.confidence,
+        "validation_score": assessment.composite,
+        "content_hash": hex(&sha256(&held.content)),
+    })
+}
+
+fn deferral_of(id: ReviewId, cause: Option<&Cause>) -> Deferral {
+    let (gate, code) =
+        cause.map_or((GateName::Policy, Code::ApprovalRequired), |cause| (cause.gate, cause.code));
+    let why = cause.map_or("a person has to consent", |cause| cause.message.as_str());
+    Deferral {
+        pending_id: id.to_string(),
+        gate,
+        code,
+        message: format!("waits for a person: {why}"),
+        retry_after: None,
+    }
+}
+
+/// What a write waits for, given its review.
+pub(crate) fn deferral(tenant: &Tenant, review: &Review) -> Result<Deferral, Refusal> {
+    let staged = Staged::read(tenant, review.lsn)?;
+    let cause = staged.findings.pointer("/causes/0");
+    let text =
+        |name: &str| cause.and_then(|cause| cause.get(name)).and_then(Value::as_str).unwrap_or_default();
+    let code = Code::ALL.iter().copied().find(|code| code.as_str() == text("code"));
+    let gate = GateName::ALL.iter().copied().find(|gate| gate.as_str() == text("gate"));
+    Ok(Deferral {
+        pending_id: review.id.to_string(),
+        gate: gate.unwrap_or(GateName::Policy),
+        code: code.unwrap_or(Code::ApprovalRequired),
+        message: format!("waits for a person: {}", text("message")),
+        retry_after: None,
+    })
+}
+
+/// Waits for a person's answer; silence is a no (GOV-6.5).
+async fn wait(tenant: &Tenant, call: &Call, id: ReviewId) -> Result<Written, Refusal> {
+    loop {
+        let now = tenant.now();
+        let review = tenant.shared.views.read().reviews.find(id).cloned().ok_or_else(Refusal::not_found)?;
+        match review.state_at(now) {
+            ReviewState::Pending => tokio::time::sleep(LOOK_AGAIN).await,
+            ReviewState::Approved => {
+                let version = review.version.ok_or_else(Refusal::not_found)?;
+                let written = write::replayed_reply(tenant, call, version)?;
+                return Ok(Written { status: WriteStatus::Committed, ..written });
+            }
+            ReviewState::TimedOut => {
+                time_out(tenant, id).await?;
+                return Err(Refusal::new(
+                    Code::ApprovalTimeout,
+                    "no person answered in time, so the write was refused; ask for one and write again",
+                )
+                .at(GateName::Policy));
+            }
+            ReviewState::Rejected | ReviewState::Withdrawn => {
+                let reason = reason(tenant, &review).unwrap_or_default();
+                let message = format!("a person refused the write: {reason}");
+                return Err(Refusal::new(Code::ApprovalRejected, message).at(GateName::Policy));
+            }
+        }
+    }
+}
+
+/// Records that nobody answered.
+async fn time_out(tenant: &Tenant, id: ReviewId) -> Result<(), Refusal> {
+    let actor = tabellion_core::log::Actor::SERVER;
+    let event = Event::ReviewDecided { review: id, decision: Decision::TimedOut };
+    let draft = tenant.draft(actor, event, None)?;
+    let trail = tenant.server_row("decide", "timed_out", vec![id.to_string()]);
+    match tenant.sequencer.propose(closing(vec![draft], Vec::new(), id, trail, |_, _| Ok(()))).await {
+        Ok(_) | Err(Objection::Stale | Objection::Replayed(_)) => Ok(()),
+        Err(Objection::Refused(refusal)) => Err(refusal),
+    }
+}
+
+/// A proposal that ends a review which must still wait.
+fn closing(
+    drafts: Vec<Draft>,
+    mut touches: Vec<Touch>,
+    id: ReviewId,
+    trail: crate::sequencer::TrailDraft,
+    also: impl Fn(&Views, Timestamp) -> Result<(), Objection> + Send + 'static,
+) -> Proposal {
+    touches.push(Touch::Review(id));
+    let check = move |views: &Views, now: Timestamp| {
+        let review = views.reviews.find(id).ok_or(Objection::Stale)?;
+        if review.decided.is_some() {
+            return Err(decided(review.state_at(now)).into());
+        }
+        also(views, now)
+    };
+    Proposal { drafts, touches, check: Box::new(check), trail }
+}
+
+fn decided(state: ReviewState) -> Refusal {
+    Refusal::new(Code::ReviewDecided, format!("this review is closed: {}", state.as_str()))
+}
+
+/// What is sealed beside a staged write.
+struct Staged {
+    write: Value,
+    item: Option<String>,
+    findings: Value,
+}
+
+impl Staged {
+    fn read(tenant: &Tenant, lsn: Lsn) -> Result<Self, Refusal> {
+        let gone = || Refusal::new(Code::Gone, "the content was destroyed");
+        let Some(Payload::Staged { write, findings }) = tenant.payload(lsn)? else { return Err(gone()) };
+        let unreadable =
+            |_| Refusal::new(Code::StorageFailed, "the write could not be read; run `tabellion verify`");
+        let write: Value = serde_json::from_slice(&write).map_err(unreadable)?;
+        Ok(Self {
+            item: write.get("item").and_then(Value::as_str).map(str::to_owned),
+            write: write.get("write").cloned().unwrap_or_default(),
+            findings: serde_json::from_slice(&findings).map_err(unreadable)?,
+        })
+    }
+
+    fn draft(&self) -> Result<WriteDraft, Refusal> {
+        let mut draft = read_write(self.write.clone())?;
+        draft.item.clone_from(&self.item);
+        Ok(draft)
+    }
+}
+
+/// Whether a caller may see a review: its own user's, or those of a user whose reviewer it is.
+fn is_visible(views: &Views, caller: &Caller, review: &Review) -> bool {
+    review.owner == caller.user()
+        || views.policies.reviews(&caller.user().to_string(), &review.owner.to_string())
+}
+
+fn not_found() -> Refusal {
+    Refusal::new(Code::NotFound, "no such review, or it is not visible to this caller")
+}
+
+fn find(tenant: &Tenant, call: &Call, id: &str) -> Result<Review, Refusal> {
+    let id: ReviewId = id.parse().map_err(|_| not_found())?;
+    let views = tenant.shared.views.read();
+    let review = views.reviews.find(id).filter(|review| is_visible(&views, &call.caller, review));
+    review.cloned().ok_or_else(not_found)
+}
+
+/// Reviews that the caller may see, the riskiest first.
+pub(crate) async fn list(
+    tenant: &Tenant,
+    call: &Call,
+    state: Option<&str>,
+) -> Result<Vec<ReviewReply>, Refusal> {
+    let result = list_reviews(tenant, call, state);
+    let ids =
+        result.as_ref().map_or_else(|_| Vec::new(), |all| all.iter().map(|one| one.id.to_string()).collect());
+    tenant.read_done(call, "list_reviews", ids, result).await
+}
+
+fn list_reviews(tenant: &Tenant, call: &Call, state: Option<&str>) -> Result<Vec<ReviewReply>, Refusal> {
+    let state = match state {
+        None => None,
+        Some(word) => Some(ReviewState::from_word(word).ok_or_else(|| {
+            let fault =
+                Fault::new("/state", Code::ConstraintViolation, format!("one of {}", ReviewState::words()));
+            Refusal::new(Code::SchemaInvalid, "there is no such state of a review").with(vec![fault])
+        })?),
+    };
+    let now = tenant.now();
+    let mut reviews: Vec<Review> = {
+        let views = tenant.shared.views.read();
+        let wanted = |review: &&Review| {
+            is_visible(&views, &call.caller, review)
+                && state.is_none_or(|state| review.state_at(now) == state)
+        };
+        views.reviews.all().filter(wanted).cloned().collect()
+    };
+    reviews.sort_by(|a, b| b.risk.total_cmp(&a.risk).then(a.time.cmp(&b.time)));
+    reviews.truncate(PAGE);
+    reviews.iter().map(|review| reply(tenant, review, now)).collect()
+}
+
+/// One review.
+pub(crate) async fn get(tenant: &Tenant, call: &Call, id: &str) -> Result<ReviewReply, Refusal> {
+    let result = find(tenant, call, id).and_then(|review| reply(tenant, &review, tenant.now()));
+    let ids = result.as_ref().map_or_else(|_| Vec::new(), |one| vec![one.id.to_string()]);
+    tenant.read_done(call, "get_review", ids, result).await
+}
+
+fn reply(tenant: &Tenant, review: &Review, now: Timestamp) -> Result<ReviewReply, Refusal> {
+    let staged = Staged::read(tenant, review.lsn)?;
+    let decided_at = review.decided.and_then(|lsn| tenant.shared.views.read().items.time_of(lsn));
+    let content_hash =
+        staged.findings.get("content_hash").and_then(Value::as_str).unwrap_or_default().to_owned();
+    Ok(ReviewReply {
+        id: review.id,
+        state: review.state_at(now),
+        hold: review.hold,
+        risk: review.risk,
+        write: staged.write,
+        findings: staged.findings,
+        content_hash,
+        layer: review.layer,
+        tier: review.tier,
+        owner: review.owner,
+        agent: review.agent,
+        item: review.item,
+        created_at: review.time,
+        deadline: review.deadline,
+        overdue: review.is_overdue(now),
+        approvals: review.approvals.clone(),
+        approvals_min: review.approvals_min,
+        version: review.version,
+        decision: review.decision,
+        reason: reason(tenant, review),
+        decided_at,
+    })
+}
+
+fn reason(tenant: &Tenant, review: &Review) -> Option<String> {
+    match tenant.payload(review.decided?) {
+        Ok(Some(Payload::Reason(reason))) => Some(reason),
+        _ => None,
+    }
+}
+
+/// A person decides.
+pub(crate) async fn decide(
+    tenant: &Tenant,
+    call: &Call,
+    id: &str,
+    verdict: Verdict,
+) -> Result<Written, Refusal> {
+    let review = match may_decide(tenant, call, id, &verdict) {
+        Ok(review) => review,
+        Err(refusal) => return Err(tenant.refused(call, "decide", Vec::new(), refusal).await),
+    };
+    if !verdict.approve {
+        return reject(tenant, call, &review, &verdict).await;
+    }
+    for _ in 0..ATTEMPTS_MAX {
+        match approve(tenant, call, &review, &verdict).await {
+            Ok(written) => return Ok(written),
+            Err(Objection::Stale) => {}
+            Err(Objection::Refused(refusal)) => {
+                return Err(tenant.refused(call, "decide", vec![review.id.to_string()], refusal).await);
+            }
+            Err(Objection::Replayed(version)) => return write::replayed_reply(tenant, call, version),
+        }
+    }
+    Err(write::keeps_changing())
+}
+
+fn may_decide(tenant: &Tenant, call: &Call, id: &str, verdict: &Verdict) -> Result<Review, Refusal> {
+    let review = find(tenant, call, id)?;
+    if !tenant.is_person(&call.caller) {
+        let message = "only a person decides: use a key that names a user and no agent";
+        return Err(Refusal::new(Code::HumanRequired, message).at(GateName::Policy));
+    }
+    if review.owner == call.caller.user() && review.agent == call.caller.agent() {
+        let message = "nobody decides on what they wrote themselves; ask another reviewer";
+        return Err(Refusal::new(Code::SelfApproval, message).at(GateName::Policy));
+    }
+    let rule = format!("1 to {REASON_CHARS_MAX} characters: a decision without a reason helps nobody");
+    if verdict.reason.trim().is_empty() || verdict.reason.chars().count() > REASON_CHARS_MAX {
+        let fault = Fault::new("/reason", Code::ConstraintViolation, rule);
+        return Err(Refusal::new(Code::SchemaInvalid, "a decision needs a reason").with(vec![fault]));
+    }
+    let state = review.state_at(tenant.now());
+    if state != ReviewState::Pending {
+        return Err(decided(state));
+    }
+    let staged = Staged::read(tenant, review.lsn)?;
+    let hash = staged.findings.get("content_hash").and_then(Value::as_str);
+    if verdict.content_hash.as_deref().is_some_and(|seen| Some(seen) != hash) {
+        let fault = Fault::new("/content_hash", Code::VersionConflict, hash.unwrap_or_default());
+        let message = "the decision is about another content than this review's; read it again";
+        return Err(Refusal::new(Code::VersionConflict, message).with(vec![fault]));
+    }
+    Ok(review)
+}
+
+async fn reject(
+    tenant: &Tenant,
+    call: &Call,
+    review: &Review,
+    verdict: &Verdict,
+) -> Result<Written, Refusal> {
+    let decision = if verdict.is_false { Decision::RejectedAsFalse } else { Decision::Rejected };
+    let word = decision.as_str();
+    end(tenant, call, review, decision, &verdict.reason, "decide").await?;
+    tenant.announce(review, word);
+    Ok(Written {
+        deferral: None,
+        status: WriteStatus::Rejected,
+        ..write::deferred(deferral_of(review.id, None))
+    })
+}
+
+/// Closes a review without a commit.
+async fn end(
+    tenant: &Tenant,
+    call: &Call,
+    review: &Review,
+    decision: Decision,
+    reason: &str,
+    action: &str,
+) -> Result<(), Refusal> {
+    let event = Event::ReviewDecided { review: review.id, decision };
+    let reason = Payload::Reason(reason.to_owned());
+    let draft = tenant.draft(call.caller.actor(), event, Some(&reason))?;
+    let trail = tenant.row(call, action, decision.as_str(), vec![review.id.to_string()]);
+    match tenant.sequencer.propose(closing(vec![draft], Vec::new(), review.id, trail, |_, _| Ok(()))).await {
+        Ok(_) => Ok(()),
+        Err(Objection::Refused(refusal)) => Err(refusal),
+        Err(Objection::Stale | Objection::Replayed(_)) => Err(write::keeps_changing()),
+    }
+}
+
+/// The gates run once more with the approval among their facts; the yes and the version are one commit.
+async fn approve(
+    tenant: &Tenant,
+    call: &Call,
+    review: &Review,
+    verdict: &Verdict,
+) -> Result<Written, Objection> {
+    let current = tenant.shared.views.read().reviews.find(review.id).cloned().ok_or_else(not_found)?;
+    if current.state_at(tenant.now()) != ReviewState::Pending {
+        return Err(decided(current.state_at(tenant.now())).into());
+    }
+    let said = current.approvals.contains(&call.caller.user());
+    let with_this = current.approvals.len() + usize::from(!said);
+    if with_this < current.approvals_min as usize {
+        return second(tenant, call, &current, verdict, said).await;
+    }
+    let (author, asked) = revived(tenant, call, &current, verdict)?;
+    let Prepared::Commit(commit) = write::prepare(tenant, &author, &asked)? else {
+        return Err(Refusal::new(Code::Internal, "an approved write was held again").into());
+    };
+    let event = Event::ReviewDecided { review: review.id, decision: Decision::Approved };
+    let reason = Payload::Reason(verdict.reason.clone());
+    let mut drafts = vec![tenant.draft(call.caller.actor(), event, Some(&reason))?];
+    let landed = commit.landed();
+    let (versions, touches, must) = commit.with_decision(tenant, &author)?;
+    drafts.extend(versions);
+    let trail = tenant.row(call, "decide", Decision::Approved.as_str(), vec![review.id.to_string()]);
+    let id = review.id;
+    let check = move |views: &Views, now: Timestamp| must(views, now);
+    let committed = tenant.sequencer.propose(closing(drafts, touches, id, trail, check)).await?;
+    tenant.announce(&current, Decision::Approved.as_str());
+    Ok(landed.reply(tenant, call, committed))
+}
+
+/// One yes of several.
+async fn second(
+    tenant: &Tenant,
+    call: &Call,
+    review: &Review,
+    verdict: &Verdict,
+    said: bool,
+) -> Result<Written, Objection> {
+    if said {
+        return Err(Refusal::new(
+            Code::ReviewDecided,
+            "this person has said yes already; another one must too",
+        )
+        .into());
+    }
+    let event = Event::ReviewDecided { review: review.id, decision: Decision::Seconded };
+    let reason = Payload::Reason(verdict.reason.clone());
+    let draft = tenant.draft(call.caller.actor(), event, Some(&reason))?;
+    let trail = tenant.row(call, "decide", Decision::Seconded.as_str(), vec![review.id.to_string()]);
+    let before = review.approvals.len();
+    let id = review.id;
+    let unchanged = move |views: &Views, _: Timestamp| {
+        let now = views.reviews.find(id).map_or(usize::MAX, |review| review.approvals.len());
+        if now == before { Ok(()) } else { Err(Objection::Stale) }
+    };
+    tenant.sequencer.propose(closing(vec![draft], Vec::new(), id, trail, unchanged)).await?;
+    tenant.announce(review, Decision::Seconded.as_str());
+    Ok(write::deferred(deferral(tenant, review)?))
+}
+
+/// The write as its author sent it, with the person's yes.
+fn revived(
+    tenant: &Tenant,
+    call: &Call,
+    review: &Review,
+    verdict: &Verdict,
+) -> Result<(Call, Asked), Refusal> {
+    let draft = Staged::read(tenant, review.lsn)?.draft()?;
+    let caller = author(&tenant.shared.views.read().identity, review.owner, review.agent, review.key)?;
+    let author = Call { caller, request_id: call.request_id.clone() };
+    let request = draft.clone().check()?;
+    let mut asked = Asked::of(tenant, &author, draft, request)?;
+    asked.approval = Some(Approval {
+        review: review.id,
+        approver: call.caller.user(),
+        at: tenant.now(),
+        reason: verdict.reason.clone(),
+    });
+    Ok((author, asked))
+}
+
+/// The author takes a held write back.
+pub(crate) async fn withdraw(tenant: &Tenant, call: &Call, id: &str) -> Result<(), Refusal> {
+    let review = own(tenant, call, id)?;
+    end(tenant, call, &review, Decision::Withdrawn, "withdrawn by its author", "withdraw").await
+}
+
+/// The author changes a held write: the old review ends, and what it has become goes through the gates anew.
+pub(crate) async fn edit(
+    tenant: &Tenant,
+    call: &Call,
+    id: &str,
+    draft: WriteDraft,
+) -> Result<Written, Refusal> {
+    let review = own(tenant, call, id)?;
+    let item = Staged::read(tenant, review.lsn)?.item;
+    withdraw(tenant, call, id).await?;
+    write::write(tenant, call, WriteDraft { item, ..draft }, Pace::Single).await
+}
+
+fn own(tenant: &Tenant, call: &Call, id: &str) -> Result<Review, Refusal> {
+    let review = find(tenant, call, id)?;
+    let caller = &call.caller;
+    let is_author = review.owner == caller.user() && review.agent == caller.agent();
+    if is_author { Ok(review) } else { Err(not_found()) }
+}
+
+/// What people said of an agent's writes, as far as the caller may see them (GOV-6.7).
+pub(crate) async fn feedback(tenant: &Tenant, call: &Call, agent: &str) -> Result<Feedback, Refusal> {
+    let result = collect_feedback(tenant, call, agent);
+    tenant.read_done(call, "feedback", Vec::new(), result).await
+}
+
+fn collect_feedback(tenant: &Tenant, call: &Call, name: &str) -> Result<Feedback, Refusal> {
+    let now = tenant.now();
+    let (agent, reviews) = {
+        let views = tenant.shared.views.read();
+        let agent: AgentId = views.identity.find_agent(name).map(|agent| agent.id).ok_or_else(not_found)?;
+        let of_agent = |review: &&Review| review.agent == agent && is_visible(&views, &call.caller, review);
+        (agent, views.reviews.all().filter(of_agent).cloned().collect::<Vec<_>>())
+    };
+    let mut decided: Vec<(Layer, u64, u64)> = Vec::new();
+    for layer in [Layer::Episodic, Layer::Semantic, Layer::Procedural] {
+        let count = |state| {
+            reviews.iter().filter(|one| one.layer == layer && one.state_at(now) == state).count() as u64
+        };
+        decided.push((layer, count(ReviewState::Approved), count(ReviewState::Rejected)));
+    }
+    let mut rejected: Vec<&Review> =
+        reviews.iter().filter(|review| review.state_at(now) == ReviewState::Rejected).collect();
+    rejected.sort_by_key(|review| std::cmp::Reverse(review.decided));
+    rejected.truncate(PAGE);
+    let rejections =
+        rejected.into_iter().map(|review| reply(tenant, review, now)).collect::<Result<_, _>>()?;
+    Ok(Feedback { agent, reputation: tenant.reputation(agent, now), decided, rejections })
+}

@@ -1,0 +1,331 @@
+//! From an admitted write to entries: versions, their provenance, and what must still hold when they are committed.
+
+use super::{Asked, Landed, facts, in_time, known, still_head, trace};
+use crate::Call;
+use crate::read::content;
+use crate::reply::WriteStatus;
+use crate::sequencer::{Draft, Objection, Proposal, Touch};
+use crate::tenant::Tenant;
+use tabellion_core::access::visible_to;
+use tabellion_core::canonical::{Hash, hex, sha256};
+use tabellion_core::error::{Code, Refusal};
+use tabellion_core::gate::{Admitted, Against, Force, GateFacts, Merged};
+use tabellion_core::id::{ItemId, ProvenanceId, ReviewId, VersionId};
+use tabellion_core::item::{Layer, Operation};
+use tabellion_core::log::{Event, Payload, Prints, WrittenVersion};
+use tabellion_core::provenance::{ApprovalState, Evidence, EvidenceQuality, PROVENANCE_KEY, Provenance};
+use tabellion_core::time::Timestamp;
+use tabellion_core::view::{Moment, Views};
+
+/// A write that needs nothing but its place in the log.
+pub(crate) struct Commit {
+    versions: Vec<(WrittenVersion, Payload)>,
+    status: WriteStatus,
+    against: Vec<Against>,
+    must: Must,
+    trace: Option<Hash>,
+    layer: Layer,
+}
+
+/// What must hold at the moment of the commit.
+#[derive(Clone)]
+struct Must {
+    token: Hash,
+    request: Option<Hash>,
+    deadline: Option<Timestamp>,
+    /// Heads that it was prepared against.
+    heads: Vec<(ItemId, VersionId)>,
+    /// What it is recognised by, where no twin may have come in between; and the twins that are known of.
+    twins: Option<(Prints, String, Layer, Vec<VersionId>)>,
+}
+
+impl Must {
+    fn hold(&self, views: &Views, now: Timestamp) -> Result<(), Objection> {
+        known(views, &self.token, self.request.as_ref(), now)?;
+        in_time(self.deadline, now)?;
+        for (item, head) in &self.heads {
+            still_head(views, *item, *head, now)?;
+        }
+        let Some((prints, namespace, layer, expected)) = &self.twins else { return Ok(()) };
+        let at = Moment { lsn: views.lsn(), time: now };
+        match views.items.twin(prints, namespace, *layer, at) {
+            Some((twin, _)) if !expected.contains(&twin.id) => Err(Objection::Stale),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The entries of an admitted write.
+pub(super) fn commit(
+    tenant: &Tenant,
+    call: &Call,
+    asked: &Asked,
+    admitted: &Admitted,
+    facts: &GateFacts,
+    now: Timestamp,
+) -> Result<Commit, Refusal> {
+    let replaced = replaced_heads(tenant, admitted);
+    let item = match (admitted.merged(), replaced.first()) {
+        (Some(merged), _) => merged.into.item,
+        (None, Some((item, _))) => *item,
+        (None, None) => ItemId::from_bytes(tenant.entropy.bytes()),
+    };
+    let maker = Maker { tenant, call, asked, admitted, facts, now, item };
+    let mut heads = replaced;
+    let (versions, status) = match admitted.merged() {
+        None => (vec![maker.version()?], WriteStatus::Committed),
+        Some(merged) => {
+            heads.push((merged.into.item, merged.into.version));
+            (maker.merge(merged)?, WriteStatus::Merged)
+        }
+    };
+    let mut expected: Vec<VersionId> = heads.iter().map(|(_, version)| *version).collect();
+    expected.extend(facts.twin.as_ref().map(|twin| twin.known.version));
+    let request = admitted.request();
+    let twins = (asked.strictness.rules(request.layer).dedup == Force::Stops)
+        .then(|| (asked.prints, request.namespace.clone(), request.layer, expected));
+    Ok(Commit {
+        versions,
+        status,
+        against: admitted.assessment().against.clone(),
+        must: Must {
+            token: asked.token,
+            request: asked.request_print,
+            deadline: request.deadline.filter(|_| asked.approval.is_none()),
+            heads,
+            twins,
+        },
+        trace: trace(tenant, request.trace_id.as_deref()),
+        layer: request.layer,
+    })
+}
+
+/// The heads that a write takes the place of, each with its item.
+fn replaced_heads(tenant: &Tenant, admitted: &Admitted) -> Vec<(ItemId, VersionId)> {
+    let views = tenant.shared.views.read();
+    let item_of = |version: &VersionId| {
+        let found = views.items.find_version(*version)?;
+        Some((views.items.item_of(found)?.id, *version))
+    };
+    admitted.parents().iter().filter_map(item_of).collect()
+}
+
+impl Commit {
+    /// Where it lands.
+    pub(crate) fn landed(&self) -> Landed {
+        let last = self.versions.last().map(|(written, _)| (written.item, written.version));
+        let (item, version) = last.unwrap_or((ItemId::from_bytes([0; 16]), VersionId::from_bytes([0; 16])));
+        Landed { status: self.status, item, version, against: self.against.clone(), layer: self.layer }
+    }
+
+    pub(super) fn proposal(self, tenant: &Tenant, call: &Call) -> Result<Proposal, Refusal> {
+        let (drafts, touches, must) = self.parts(tenant, call)?;
+        let ids = drafts_ids(&drafts);
+        let mut trail = tenant.row(call, super::ACTION, self.status.as_str(), ids);
+        trail.record.trace = self.trace;
+        let check = move |views: &Views, now: Timestamp| must.hold(views, now);
+        Ok(Proposal { drafts, touches, check: Box::new(check), trail })
+    }
+
+    /// The same as parts of a larger proposal: entries, what they touch, and what must hold.
+    pub(crate) fn with_decision(
+        &self,
+        tenant: &Tenant,
+        author: &Call,
+    ) -> Result<
+        (Vec<Draft>, Vec<Touch>, impl Fn(&Views, Timestamp) -> Result<(), Objection> + Send + use<>),
+        Refusal,
+    > {
+        let (drafts, touches, must) = self.parts(tenant, author)?;
+        Ok((drafts, touches, move |views: &Views, now: Timestamp| must.hold(views, now)))
+    }
+
+    fn parts(&self, tenant: &Tenant, author: &Call) -> Result<(Vec<Draft>, Vec<Touch>, Must), Refusal> {
+        let must = self.must.clone();
+        let mut touches = vec![Touch::Token(must.token)];
+        touches.extend(must.request.map(Touch::Request));
+        touches.extend(must.heads.iter().map(|(item, _)| Touch::Item(*item)));
+        if let Some((prints, ..)) = &must.twins {
+            touches.push(Touch::Print(prints.content));
+            touches.extend(prints.triple.map(Touch::Print));
+        }
+        let draft = |(written, payload): &(WrittenVersion, Payload)| {
+            tenant.draft(author.caller.actor(), Event::VersionWritten(written.clone()), Some(payload))
+        };
+        let drafts = self.versions.iter().map(draft).collect::<Result<Vec<_>, _>>()?;
+        Ok((drafts, touches, must))
+    }
+}
+
+fn drafts_ids(drafts: &[Draft]) -> Vec<String> {
+    let last = drafts.iter().rev().find_map(|draft| match &draft.event {
+        Event::VersionWritten(written) => Some(vec![written.item.to_string(), written.version.to_string()]),
+        _ => None,
+    });
+    last.unwrap_or_default()
+}
+
+/// Makes the versions of one write.
+struct Maker<'a> {
+    tenant: &'a Tenant,
+    call: &'a Call,
+    asked: &'a Asked,
+    admitted: &'a Admitted,
+    facts: &'a GateFacts,
+    now: Timestamp,
+    item: ItemId,
+}
+
+impl Maker<'_> {
+    fn version(&self) -> Result<(WrittenVersion, Payload), Refusal> {
+        let written = self.written(self.admitted.operation(), self.admitted.parents().to_vec());
+        let record = self.record(&written, self.admitted.content(), self.evidence());
+        let payload = self.admitted.payload(self.admitted.content(), sign(self.tenant, record)?);
+        Ok((written, payload))
+    }
+
+    /// The write as it came, and what it becomes together with its twin: a version with both as parents (GOV-3.6).
+    fn merge(&self, merged: &Merged) -> Result<Vec<(WrittenVersion, Payload)>, Refusal> {
+        let (lsn, twin_confidence, class) = {
+            let views = self.tenant.shared.views.read();
+            let twin = views.items.find_version(merged.into.version).ok_or_else(Refusal::not_found)?;
+            (twin.lsn, twin.confidence, views.items.class_of(twin).cloned())
+        };
+        let (_, before) = content(self.tenant, lsn)?;
+        let came = self.written(Operation::Insert, Vec::new());
+        let record = self.record(&came, self.admitted.content(), self.evidence());
+        let came_payload = self.admitted.payload(self.admitted.content(), sign(self.tenant, record)?);
+        let mut both = self.written(Operation::Update, vec![merged.into.version, came.version]);
+        both.token = self.tenant.fingerprint(&[b"merge", both.version.as_bytes()]);
+        both.request = None;
+        both.prints = self.prints_of(&merged.content);
+        both.confidence = came.confidence.max(twin_confidence);
+        if let Some(class) = class {
+            both.agents = united(&both.agents, &class.agents);
+            both.resources = united(&both.resources, &class.resources);
+        }
+        let mut evidence = self.evidence();
+        for one in before.evidence_refs {
+            if !evidence.contains(&one) {
+                evidence.push(one);
+            }
+        }
+        by_authority(&mut evidence);
+        let mut record = self.record(&both, &merged.content, evidence);
+        record.fact_score = [record.fact_score, before.fact_score].into_iter().flatten().reduce(f64::max);
+        record.agent_confidence = both.confidence;
+        let both_payload = self.admitted.payload(&merged.content, sign(self.tenant, record)?);
+        Ok(vec![(came, came_payload), (both, both_payload)])
+    }
+
+    fn prints_of(&self, canonical: &[u8]) -> Prints {
+        let session = self.asked.prints.session;
+        match serde_json::from_slice(canonical) {
+            Ok(content) => facts::prints(self.tenant, self.call, &content, canonical, session),
+            Err(_) => self.asked.prints,
+        }
+    }
+
+    fn written(&self, operation: Operation, parents: Vec<VersionId>) -> WrittenVersion {
+        let request = self.admitted.request();
+        let sources = {
+            let views = self.tenant.shared.views.read();
+            let at = Moment { lsn: views.lsn(), time: self.now };
+            facts::sources(&views, request, self.facts, &visible_to(&self.call.caller), at)
+        };
+        WrittenVersion {
+            operation,
+            item: self.item,
+            version: VersionId::from_bytes(self.tenant.entropy.bytes()),
+            parents,
+            layer: request.layer,
+            tier: self.admitted.tier(),
+            owner: self.call.caller.user(),
+            agents: self.admitted.agents().to_vec(),
+            resources: self.admitted.resources().to_vec(),
+            confidence: request.confidence,
+            token: self.asked.token,
+            request: self.asked.request_print,
+            expires_at: request.expires_at(self.now),
+            prints: self.asked.prints,
+            sources,
+            review: self.review(),
+            against: u32::try_from(self.admitted.assessment().against.len()).unwrap_or(u32::MAX),
+        }
+    }
+
+    fn review(&self) -> Option<ReviewId> {
+        self.admitted.approval().map(|approval| approval.review)
+    }
+
+    /// The evidence with the authority that it was found to have, the highest first.
+    fn evidence(&self) -> Vec<Evidence> {
+        let mut evidence = self.admitted.request().evidence.clone();
+        for (place, one) in evidence.iter_mut().enumerate() {
+            let found = self.facts.evidence.get(place).map(|weighed| weighed.authority);
+            one.authority = found.unwrap_or(one.authority.min(one.source_type.authority_max()));
+        }
+        by_authority(&mut evidence);
+        evidence
+    }
+
+    fn record(&self, written: &WrittenVersion, content: &[u8], evidence: Vec<Evidence>) -> Provenance {
+        let request = self.admitted.request();
+        let assessment = self.admitted.assessment();
+        let approval = self.admitted.approval();
+        let weighed = self.asked.strictness.rules(request.layer).factual > Force::Off;
+        Provenance {
+            provenance_id: ProvenanceId::from_bytes(self.tenant.entropy.bytes()).to_string(),
+            memory_item_id: written.item.to_string(),
+            version_id: written.version.to_string(),
+            source_user_id: self.call.caller.user().to_string(),
+            source_agent_id: self.call.caller.agent().to_string(),
+            source_agent_version: request.agent_version.clone(),
+            source_task_id: request.task_id.clone(),
+            source_session_id: request.session_id.clone(),
+            trace_id: request.trace_id.clone(),
+            evidence_quality: EvidenceQuality::of(&evidence),
+            evidence_refs: evidence,
+            derived_from: request.derived_from.clone(),
+            retrieval_query: None,
+            retrieval_scores: Vec::new(),
+            agent_confidence: request.confidence,
+            validation_score: weighed.then_some(assessment.composite),
+            fact_score: weighed.then_some(assessment.fact),
+            adjusted_confidence: weighed.then_some(assessment.confidence),
+            verified_by_models: Vec::new(),
+            human_approval_state: match approval {
+                Some(_) => ApprovalState::Approved,
+                None => ApprovalState::NotRequired,
+            },
+            approver_id: approval.map(|approval| approval.approver.to_string()),
+            approval_timestamp: approval.map(|approval| approval.at.to_string()),
+            approval_justification: approval.map(|approval| approval.reason.clone()),
+            agent_justification: request.justification.clone(),
+            created_at: self.now.to_string(),
+            updated_at: self.now.to_string(),
+            supersedes: written.parents.first().map(ToString::to_string),
+            superseded_by: None,
+            content_hash: hex(&sha256(content)),
+            key_id: PROVENANCE_KEY.to_owned(),
+            provenance_signature: String::new(),
+        }
+    }
+}
+
+fn by_authority(evidence: &mut [Evidence]) {
+    evidence.sort_by(|a, b| b.authority.total_cmp(&a.authority));
+}
+
+fn united<T: Ord + Copy>(a: &[T], b: &[T]) -> Vec<T> {
+    let mut all: Vec<T> = a.iter().chain(b).copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// A record as canonical JSON, and our signature over it.
+pub(crate) fn sign(tenant: &Tenant, record: Provenance) -> Result<(Vec<u8>, Hash), Refusal> {
+    let no_form = |_| Refusal::new(Code::SchemaInvalid, "the provenance record has no canonical form");
+    record.sign(tenant.provenance_key.as_bytes()).map_err(no_form)
+}

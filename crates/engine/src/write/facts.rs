@@ -1,0 +1,412 @@
+//! What the gates are told: gathered under the caller's predicate, so that a verdict says nothing about what is hidden.
+
+use super::Asked;
+use crate::Call;
+use crate::read::content;
+use crate::tenant::Tenant;
+use std::collections::HashSet;
+use std::time::Duration;
+use tabellion_core::access::{Predicate, visible_to};
+use tabellion_core::canonical::{Hash, sha256};
+use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
+use tabellion_core::error::{Code, Refusal};
+use tabellion_core::gate::{
+    Delta, Force, GateFacts, Known, Likeness, Neighbour, SEMANTIC_MIN, SUPPORT_UNSEEN, Strictness, Twin,
+    Weighed, WriteRequest, reliance, support,
+};
+use tabellion_core::id::{ItemId, VersionId};
+use tabellion_core::item::{Content, Layer};
+use tabellion_core::log::{Lsn, Prints};
+use tabellion_core::provenance::{Evidence, SourceType};
+use tabellion_core::rank::{Standing, freshness};
+use tabellion_core::text::{Analyser, words};
+use tabellion_core::time::Timestamp;
+use tabellion_core::view::{Index, Moment, Row, Scope, Version, Views};
+
+/// Neighbours that a write is held against (GOV-2.8).
+const NEIGHBOURS_MAX: usize = 50;
+/// Versions that a search for circles in the evidence visits at most.
+const ANCESTORS_MAX: usize = 10_000;
+/// How long a write waits for the texts before it to be taken apart.
+const INDEX_WAIT: Duration = Duration::from_secs(2);
+
+/// Waits until everything committed so far can be compared with.
+pub(super) async fn caught_up(tenant: &Tenant, strictness: Strictness, layer: Layer) -> Result<(), Refusal> {
+    if strictness.rules(layer).contradiction == Force::Off {
+        return Ok(());
+    }
+    let lsn = tenant.shared.views.read().lsn();
+    if tenant.shared.index.read().lsn() >= lsn || tenant.shared.index.reached(lsn, INDEX_WAIT).await {
+        return Ok(());
+    }
+    let behind = "the words of earlier writes are still being taken apart; try again shortly";
+    Err(Refusal::new(Code::Overloaded, behind).retry_after(tabellion_core::time::Period::from_secs(1)))
+}
+
+/// What a content is recognised by, for its owner.
+pub(super) fn prints(
+    tenant: &Tenant,
+    call: &Call,
+    content: &Content,
+    canonical: &[u8],
+    session: Option<Hash>,
+) -> Prints {
+    let owner = call.caller.user();
+    let of = |what: &[u8], hash: &Hash| tenant.fingerprint(&[what, owner.as_bytes(), hash]);
+    Prints {
+        content: of(b"content", &sha256(canonical)),
+        triple: Claim::fingerprint(content).map(|triple| of(b"triple", &triple)),
+        session,
+    }
+}
+
+/// Everything the gates need to know about a write.
+pub(super) struct Gathering<'a> {
+    pub(super) tenant: &'a Tenant,
+    pub(super) call: &'a Call,
+    pub(super) asked: &'a Asked,
+    pub(super) now: Timestamp,
+}
+
+impl Gathering<'_> {
+    pub(super) fn facts(&self) -> Result<GateFacts, Refusal> {
+        let request = &self.asked.request;
+        let predicate = visible_to(&self.call.caller);
+        let rules = self.asked.strictness.rules(request.layer);
+        let mut facts = {
+            let views = self.tenant.shared.views.read();
+            let at = Moment { lsn: views.lsn(), time: self.now };
+            let mut facts = super::gather(&views, request, &predicate);
+            facts.replaced = super::replaced(&views, request, &predicate, at)?.cloned();
+            super::inherit(&views, facts.replaced.clone().as_ref(), &mut facts);
+            facts
+        };
+        facts.strictness = self.asked.strictness;
+        facts.approval.clone_from(&self.asked.approval);
+        if rules.contradiction == Force::Off {
+            return Ok(facts);
+        }
+        let claim = Claim::of(&request.content, &mut Analyser::default());
+        facts.impossible = claim.is_impossible();
+        let found = self.compare(&predicate, &claim);
+        facts.neighbours = found.neighbours;
+        facts.retracted = found.retracted;
+        facts.reputation = self.tenant.reputation(self.call.caller.agent(), self.now);
+        facts.consumers = self.tenant.readers(&self.call.caller, self.now) + found.dependents;
+        facts.evidence = self.weigh(&predicate, &claim, facts.replaced.as_ref())?;
+        facts.twin = found.twin.map(|(known, likeness, lsn)| self.twin(known, likeness, lsn)).transpose()?;
+        Ok(facts)
+    }
+
+    /// What is known that says the same, or is about the same.
+    fn compare(&self, predicate: &Predicate, claim: &Claim) -> Compared {
+        let request = &self.asked.request;
+        let views = self.tenant.shared.views.read();
+        let index = self.tenant.shared.index.read();
+        let at = Moment { lsn: views.lsn(), time: self.now };
+        let layers = [request.layer];
+        let scope = Scope { predicate, at, layers: &layers, namespace: Some(&request.namespace) };
+        let rows = index
+            .claims
+            .nearest(claim, NEIGHBOURS_MAX, SIGMA_TOPIC, |row| scope.admits_row(&views.items, row));
+        let exact = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at);
+        let seen = |version: &Version| scope.admits(&views.items, version);
+        let exact = exact.filter(|(version, _)| seen(version));
+        let semantic = || {
+            rows.iter()
+                .take_while(|(_, similarity)| *similarity >= SEMANTIC_MIN)
+                .filter(|(row, _)| index.claims.get(*row).is_some_and(|known| known.says_the_same(claim)))
+                .find_map(|(row, _)| Some((views.items.version(*row)?, Likeness::Semantic)))
+        };
+        let twin = exact.or_else(semantic);
+        Compared {
+            retracted: views.items.was_retracted(&self.asked.prints.content),
+            dependents: self.dependents(&views),
+            neighbours: rows
+                .iter()
+                .filter_map(|(row, similarity)| neighbour(&views, &index, claim, *row, *similarity, self.now))
+                .collect(),
+            twin: twin.and_then(|(version, likeness)| Some((known(&views, version)?, likeness, version.lsn))),
+        }
+    }
+
+    fn dependents(&self, views: &Views) -> u64 {
+        let replaced = self.asked.request.replaces.and_then(|replaces| match replaces {
+            tabellion_core::gate::Replaces::Item(item) | tabellion_core::gate::Replaces::Superseded(item) => {
+                views.items.find_item(item)
+            }
+            tabellion_core::gate::Replaces::SupersededVersion(version) => {
+                views.items.find_version(version).and_then(|version| views.items.item_of(version))
+            }
+        });
+        let count = |version: &Version| views.items.dependents_of(version.id).count();
+        replaced.map_or(0, |item| views.items.versions_of(item).map(count).sum::<usize>()) as u64
+    }
+
+    /// What the write adds to its twin; the twin's text is read only now.
+    fn twin(&self, known: Known, likeness: Likeness, lsn: Lsn) -> Result<Twin, Refusal> {
+        let delta = match likeness {
+            Likeness::Exact => Delta::Empty,
+            Likeness::Structural | Likeness::Semantic => {
+                let (existing, _) = content(self.tenant, lsn)?;
+                delta(&existing, &self.asked.request.content)
+            }
+        };
+        Ok(Twin { known, likeness, delta })
+    }
+
+    fn weigh(
+        &self,
+        predicate: &Predicate,
+        claim: &Claim,
+        replaced: Option<&Version>,
+    ) -> Result<Vec<Weighed>, Refusal> {
+        let request = &self.asked.request;
+        let statement = words(&request.content.text);
+        request
+            .evidence
+            .iter()
+            .map(|one| self.weigh_one(one, predicate, claim, &statement, replaced))
+            .collect()
+    }
+
+    fn weigh_one(
+        &self,
+        evidence: &Evidence,
+        predicate: &Predicate,
+        claim: &Claim,
+        statement: &[String],
+        replaced: Option<&Version>,
+    ) -> Result<Weighed, Refusal> {
+        let age = evidence.accessed_at.parse().map_or(self.now, |read: Timestamp| read);
+        let fresh = freshness(self.asked.request.layer, self.now.since(age));
+        let plain = Weighed {
+            authority: evidence.authority.min(evidence.source_type.authority_max()),
+            support: 0.0,
+            freshness: fresh,
+            own: false,
+            circular: false,
+            missing: false,
+        };
+        if evidence.source_type == SourceType::MemoryItem {
+            return self.weigh_item(evidence, predicate, claim, statement, replaced, plain);
+        }
+        let official = evidence.source_type == SourceType::Document && self.is_official(&evidence.source_uri);
+        let authority = if official {
+            evidence.authority.min(evidence.source_type.authority_official())
+        } else {
+            plain.authority
+        };
+        let direct = self.tenant.is_person(&self.call.caller);
+        let support = match &evidence.excerpt {
+            Some(excerpt) => borne_out(claim, statement, excerpt),
+            None if direct && evidence.source_type == SourceType::HumanInput => 1.0,
+            None => SUPPORT_UNSEEN,
+        };
+        Ok(Weighed { authority, support, ..plain })
+    }
+
+    fn is_official(&self, uri: &str) -> bool {
+        let set = &self.tenant.governance.official_sources;
+        set.iter().any(|prefix| uri.starts_with(prefix.as_str()))
+            || self.tenant.shared.views.read().policies.is_official(uri)
+    }
+
+    /// An item as evidence counts as far as it can itself be relied on, and not at all if it rests on the statement.
+    fn weigh_item(
+        &self,
+        evidence: &Evidence,
+        predicate: &Predicate,
+        claim: &Claim,
+        statement: &[String],
+        replaced: Option<&Version>,
+        plain: Weighed,
+    ) -> Result<Weighed, Refusal> {
+        let id = evidence.source_item_id.as_deref().unwrap_or(&evidence.source_uri);
+        let cited = {
+            let views = self.tenant.shared.views.read();
+            let index = self.tenant.shared.index.read();
+            let at = Moment { lsn: views.lsn(), time: self.now };
+            cited(&views, id, predicate, at).map(|version| {
+                let standing = standing(&views, &index, version, self.now);
+                let circular = self.is_circular(&views, &index, version, claim, replaced);
+                (version.lsn, version.agent, standing.map_or(0.0, |one| one.adjusted_confidence()), circular)
+            })
+        };
+        let Some((lsn, agent, confidence, circular)) = cited else {
+            return Ok(Weighed { authority: 0.0, missing: true, ..plain });
+        };
+        let support = match &evidence.excerpt {
+            Some(excerpt) => borne_out(claim, statement, excerpt),
+            None => borne_out(claim, statement, &content(self.tenant, lsn)?.0.text),
+        };
+        Ok(Weighed {
+            authority: plain.authority.min(confidence),
+            support,
+            own: agent == Some(self.call.caller.agent()),
+            circular,
+            ..plain
+        })
+    }
+
+    /// Whether what a version rests on says, somewhere, what the write says (GOV-11.5, D17).
+    fn is_circular(
+        &self,
+        views: &Views,
+        index: &Index,
+        from: &Version,
+        claim: &Claim,
+        replaced: Option<&Version>,
+    ) -> bool {
+        let target = replaced.and_then(|version| views.items.item_of(version)).map(|item| item.id);
+        let prints = &self.asked.prints;
+        let is_it = |version: &Version| {
+            let same_item = views.items.item_of(version).is_some_and(|item| Some(item.id) == target);
+            let same_print = version.prints.content == prints.content
+                || (prints.triple.is_some() && version.prints.triple == prints.triple);
+            let row = views.items.row_of(version.id);
+            let alike = || {
+                row.and_then(|row| index.claims.get(row))
+                    .is_some_and(|known| known.similarity(claim) > SEMANTIC_MIN)
+            };
+            same_item || same_print || alike()
+        };
+        let mut seen: HashSet<VersionId> = HashSet::new();
+        let mut open: Vec<&Version> = views.items.sources_of(from).collect();
+        // A source may be cited for what it says itself; only what lies behind it closes a circle.
+        let own_item = views.items.item_of(from).is_some_and(|item| Some(item.id) == target);
+        if own_item {
+            return true;
+        }
+        while let Some(version) = open.pop() {
+            if !seen.insert(version.id) || seen.len() > ANCESTORS_MAX {
+                continue;
+            }
+            if is_it(version) {
+                return true;
+            }
+            open.extend(views.items.sources_of(version));
+        }
+        false
+    }
+}
+
+/// What was found when a write was compared with what is known.
+struct Compared {
+    neighbours: Vec<Neighbour>,
+    twin: Option<(Known, Likeness, Lsn)>,
+    retracted: bool,
+    dependents: u64,
+}
+
+fn known(views: &Views, version: &Version) -> Option<Known> {
+    Some(Known { item: views.items.item_of(version)?.id, version: version.id })
+}
+
+fn neighbour(
+    views: &Views,
+    index: &Index,
+    claim: &Claim,
+    row: Row,
+    similarity: f64,
+    now: Timestamp,
+) -> Option<Neighbour> {
+    let version = views.items.version(row)?;
+    let standing = standing(views, index, version, now)?;
+    let unapproved = Standing { approved: false, ..standing }.adjusted_confidence();
+    Some(Neighbour {
+        known: known(views, version)?,
+        similarity,
+        contradiction: contradiction(index.claims.get(row)?, claim, SIGMA_TOPIC),
+        reliance: reliance(unapproved),
+        approved: standing.approved,
+    })
+}
+
+/// How far a version can be relied on today: its evidence has aged since it was written.
+fn standing(views: &Views, index: &Index, version: &Version, now: Timestamp) -> Option<Standing> {
+    let row = views.items.row_of(version.id)?;
+    let written = index.standing(row, version.confidence);
+    let aged = freshness(version.layer, now.since(version.time));
+    Some(Standing { fact: written.fact * aged, ..written })
+}
+
+/// The head of the item that an evidence cites.
+fn cited<'a>(views: &'a Views, id: &str, predicate: &Predicate, at: Moment) -> Option<&'a Version> {
+    if let Ok(item) = id.parse::<ItemId>() {
+        return views.items.visible_head(item, predicate, at).map(|(_, head)| head);
+    }
+    let version = views.items.find_version(id.parse().ok()?)?;
+    predicate.admits(version.owner, version.tier).then_some(version)
+}
+
+/// The versions that a write's evidence cites and that it says it derives from.
+pub(super) fn sources(
+    views: &Views,
+    request: &WriteRequest,
+    facts: &GateFacts,
+    predicate: &Predicate,
+    at: Moment,
+) -> Vec<VersionId> {
+    let cites =
+        request.evidence.iter().filter(|one| one.source_type == SourceType::MemoryItem).filter_map(|one| {
+            let id = one.source_item_id.as_deref().unwrap_or(&one.source_uri);
+            cited(views, id, predicate, at).map(|version| version.id)
+        });
+    let mut all: Vec<VersionId> =
+        facts.derived_from.iter().filter_map(|found| found.as_ref().ok().copied()).chain(cites).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// How far an excerpt bears a statement out: not at all if it says the opposite.
+fn borne_out(claim: &Claim, statement: &[String], excerpt: &str) -> f64 {
+    let content = Content {
+        kind: "note".to_owned(),
+        key: None,
+        text: excerpt.to_owned(),
+        triple: None,
+        fields: serde_json::Map::new(),
+        tags: Vec::new(),
+    };
+    let quoted = Claim::of(&content, &mut Analyser::default());
+    if contradiction(&quoted, claim, SIGMA_TOPIC).is_some() {
+        return 0.0;
+    }
+    support(statement, &words(excerpt))
+}
+
+/// What a content adds to one that says the same (GOV-3.5).
+fn delta(existing: &Content, new: &Content) -> Delta {
+    let mut places: Vec<String> = Vec::new();
+    let mut merged = existing.clone();
+    for (name, value) in &new.fields {
+        match existing.fields.get(name) {
+            None => drop(merged.fields.insert(name.clone(), value.clone())),
+            Some(known) if known == value => {}
+            Some(_) => places.push(format!("/fields/{name}")),
+        }
+    }
+    match (&existing.key, &new.key) {
+        (None, Some(key)) => merged.key = Some(key.clone()),
+        (Some(known), Some(key)) if !known.eq_ignore_ascii_case(key) => places.push("/key".to_owned()),
+        _ => {}
+    }
+    if existing.triple.is_none() {
+        merged.triple.clone_from(&new.triple);
+    }
+    if existing.kind != new.kind {
+        places.push("/kind".to_owned());
+    }
+    for tag in &new.tags {
+        if !merged.tags.contains(tag) {
+            merged.tags.push(tag.clone());
+        }
+    }
+    match places.is_empty() {
+        false => Delta::Conflicting(places),
+        true if merged == *existing => Delta::Empty,
+        true => Delta::Superset(Box::new(merged)),
+    }
+}

@@ -13,6 +13,7 @@ pub mod item;
 pub mod log;
 pub mod provenance;
 pub mod rank;
+pub mod schema;
 pub mod seal;
 pub mod text;
 pub mod time;

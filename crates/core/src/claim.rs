@@ -1,67 +1,515 @@
-//! placeholder until the detector lands
-#![allow(missing_docs, unused_variables)]
+//! What texts claim, and whether two claims can both hold.
+//!
+//! A claim is a text taken apart once, so that comparing two costs about a microsecond and needs no text. The detector is
+//! deterministic and knows no model: it looks for denials, opposites, values, properties with one value, and times out of
+//! order. It prefers to miss a contradiction over making one up: what differs in more than one thing is two statements.
+//! It refuses to know who may see a claim and what follows from a contradiction.
+
+mod compare;
+mod lexicon;
+mod places;
+mod quantity;
+mod statement;
+mod triple;
+mod view;
+mod words;
+
+pub use view::ClaimsView;
+
 use crate::canonical::Hash;
-use crate::item::{Content, words};
-use crate::view::Row;
-words! {
-    /// How a contradiction was found.
-    Method {
-        /// a
-        0 Negation = "negation",
+use crate::item::Content;
+use crate::text::Analyser;
+use quantity::Value;
+use serde_json::Value as Json;
+use statement::{BARE, Statement, Token};
+use triple::Said;
+use words::{Sentence, Word};
+
+/// GOV-2.7: how near two topics are before a difference between them matters.
+pub const SIGMA_TOPIC: f64 = 0.5;
+/// Sentences of a text that are compared.
+const STATEMENTS_MAX: usize = 24;
+/// Words that make the topic of a text.
+const FEATURES_MAX: usize = 512;
+/// Fields of a content that are looked at.
+const FIELDS_MAX: usize = 16;
+
+/// What a text claims, taken apart so that two can be compared.
+#[derive(Debug, Clone, PartialEq, Default, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Claim {
+    /// What the text is about: hashes in order, each with its weight in the two lowest bits.
+    #[n(0)]
+    topic: Vec<u32>,
+    #[n(1)]
+    statements: Vec<Statement>,
+    /// Of all that is said, in order.
+    #[n(2)]
+    form: u64,
+    /// Of the topic that the content names; 0 without.
+    #[n(3)]
+    key: u64,
+    #[n(4)]
+    said: Option<Box<Said>>,
+    /// From when to when it holds, as its fields say.
+    #[n(5)]
+    span: Option<Box<Value>>,
+}
+
+impl Claim {
+    /// Takes a content apart.
+    #[must_use]
+    pub fn of(content: &Content, analyser: &mut Analyser) -> Self {
+        let mut features = Features::default();
+        let sentences = words::sentences(&content.text);
+        let key: Vec<Word> =
+            content.key.iter().flat_map(|key| words::sentences(key)).flat_map(|s| s.words).collect();
+        let mut claim = Self { key: key_hash(&key), ..Self::default() };
+        let bare = matches!(sentences.as_slice(), [only] if statement::is_bare(only));
+        if !bare && !key.is_empty() {
+            let topic = Sentence { words: key.clone(), asks: false };
+            statement::statement(&topic, &[], analyser, &mut features);
+        }
+        for sentence in &sentences {
+            let lead: &[Word] = if bare { &key } else { &[] };
+            let mut read = statement::statement(sentence, lead, analyser, &mut features);
+            claim.form = hash64(claim.form, &read.form.to_le_bytes());
+            if claim.statements.len() < STATEMENTS_MAX {
+                by_speaker(&mut read, sentence, content);
+                read.flags |= if bare && key.is_empty() { BARE } else { 0 };
+                claim.statements.push(read);
+            }
+        }
+        if content.text.len() > LONG_TEXT_BYTES {
+            claim.form = hash64(claim.form, content.text.as_bytes());
+        }
+        claim.take_fields(content, &mut features);
+        claim.said = content.triple.as_ref().map(|triple| Box::new(Said::of(triple)));
+        claim.topic = features.done();
+        claim.statements.shrink_to_fit();
+        claim
+    }
+
+    /// How near the topics of the two are, 0 to 1: the cosine over hashed stems.
+    #[must_use]
+    pub fn similarity(&self, other: &Self) -> f64 {
+        let (own, theirs) = (f64::from(self.norm()), f64::from(other.norm()));
+        if own == 0.0 || theirs == 0.0 {
+            return 0.0;
+        }
+        let (mut a, mut b) = (self.topic.iter().peekable(), other.topic.iter().peekable());
+        let mut shared = 0;
+        while let (Some(mine), Some(its)) = (a.peek(), b.peek()) {
+            match mine.cmp(its) {
+                std::cmp::Ordering::Less => drop(a.next()),
+                std::cmp::Ordering::Greater => drop(b.next()),
+                std::cmp::Ordering::Equal => {
+                    shared += Features::weight(**mine);
+                    a.next();
+                    b.next();
+                }
+            }
+        }
+        (f64::from(shared) / (own * theirs).sqrt()).min(1.0)
+    }
+
+    /// Whether the two say the same about the same: word for word but for how it is written.
+    ///
+    /// Two paraphrases may be told apart; two different facts are never taken for one.
+    #[must_use]
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        let keys = self.key == other.key
+            || ((self.key == 0 || other.key == 0) && !self.is_bare() && !other.is_bare());
+        let triples = match (&self.said, &other.said) {
+            (Some(mine), Some(theirs)) => mine.whole == theirs.whole,
+            _ => true,
+        };
+        !self.topic.is_empty() && keys && triples && self.form == other.form
+    }
+
+    /// What to look neighbours up by.
+    pub fn keys(&self) -> impl Iterator<Item = u32> + '_ {
+        self.topic.iter().copied()
+    }
+
+    /// GOV-3.3: the fingerprint of subject, predicate and normalised object; none without a triple.
+    #[must_use]
+    pub fn fingerprint(content: &Content) -> Option<Hash> {
+        content.triple.as_ref().map(triple::fingerprint)
+    }
+
+    /// Whether something starts after its end within this very claim.
+    #[must_use]
+    pub fn is_impossible(&self) -> bool {
+        let reversed = |statement: &Statement| statement.is(statement::IMPOSSIBLE);
+        self.statements.iter().any(reversed) || self.span.as_ref().is_some_and(|span| span.low > span.high)
+    }
+
+    /// Whether nothing is claimed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.topic.is_empty() && self.said.is_none()
+    }
+
+    fn is_bare(&self) -> bool {
+        self.statements.iter().any(|statement| statement.is(BARE))
+    }
+
+    /// The squared length of the topic.
+    fn norm(&self) -> u32 {
+        self.topic.iter().map(|key| Features::weight(*key)).sum()
+    }
+
+    fn take_fields(&mut self, content: &Content, features: &mut Features) {
+        self.span = span(content).map(Box::new);
+        if self.key == 0 || content.triple.is_some() {
+            return;
+        }
+        for (name, value) in content.fields.iter().take(FIELDS_MAX) {
+            if triple::is_functional(name)
+                && let Some(statement) = field(self.key, name, value)
+            {
+                features.content(hash24(name));
+                self.statements.push(statement);
+            }
+        }
     }
 }
+
+/// Longer texts are the same only to the byte: not all of their words are looked at.
+const LONG_TEXT_BYTES: usize = 8_192;
+
+fn key_hash(key: &[Word]) -> u64 {
+    key.iter().fold(0, |form, word| hash64(form, word.text.as_bytes()))
+}
+
+/// "I have two cats" is about who says it.
+fn by_speaker(read: &mut Statement, sentence: &Sentence, content: &Content) {
+    let first_person = |word: &Word| matches!(word.text.as_str(), "i" | "me" | "my" | "we" | "our" | "us");
+    if let Some(Json::String(speaker)) = content.fields.get("speaker")
+        && sentence.words.iter().any(first_person)
+    {
+        read.tokens.push(Token::other(hash24(&speaker.to_lowercase())));
+    }
+}
+
+/// From when to when a content holds, as its fields say.
+fn span(content: &Content) -> Option<Value> {
+    const STARTS: [&str; 7] =
+        ["start", "starts_at", "valid_from", "start_date", "start_time", "from", "begins_at"];
+    const ENDS: [&str; 8] =
+        ["end", "ends_at", "valid_to", "valid_until", "end_date", "end_time", "until", "to"];
+    let read = |names: &[&str]| names.iter().find_map(|name| moment(content.fields.get(*name)?));
+    let (start, end) = (read(&STARTS), read(&ENDS));
+    let dim = start.or(end)?.dim;
+    let fits = |value: Option<Value>| value.filter(|value| value.dim == dim);
+    let low = fits(start).map_or(f64::MIN, |value| value.low);
+    let high = fits(end).map_or(f64::MAX, |value| value.high);
+    Some(Value { dim, mark: 0, low, high })
+}
+
+fn moment(value: &Json) -> Option<Value> {
+    match value {
+        Json::String(text) => quantity::time_of_field(text),
+        Json::Number(number) => number.as_f64().map(quantity::plain),
+        Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => None,
+    }
+}
+
+/// A named value as a statement about the topic.
+fn field(key: u64, name: &str, value: &Json) -> Option<Statement> {
+    let about = [Token::other(hash24(name)), Token::other((key >> 8) as u32)];
+    let form = hash64(hash64(key, name.as_bytes()), value.to_string().as_bytes());
+    let mut read = Statement { form, tokens: about.to_vec(), ..Statement::default() };
+    match value {
+        Json::Number(number) => read.values.push(quantity::plain(number.as_f64()?)),
+        Json::String(text) if text.len() <= 256 => {
+            let words: Vec<Word> = words::sentences(text).into_iter().flat_map(|s| s.words).collect();
+            match triple::value_of_words(&words) {
+                Some(value) => read.values.push(value),
+                None => read.fill_with(words.iter().map(|word| hash24(&word.text))),
+            }
+        }
+        Json::Bool(_) | Json::Null | Json::Array(_) | Json::Object(_) | Json::String(_) => return None,
+    }
+    Some(read)
+}
+
+/// How a contradiction was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// One says what the other denies.
+    Negation,
+    /// The two say opposites.
+    Antonym,
+    /// The two give different numbers.
+    Number,
+    /// The two give different times.
+    Date,
+    /// The two give different values of a property that has one.
+    Predicate,
+    /// An end lies before its start.
+    Order,
+}
+
+impl Method {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Negation => "negation",
+            Self::Antonym => "antonym",
+            Self::Number => "number",
+            Self::Date => "date",
+            Self::Predicate => "predicate",
+            Self::Order => "order",
+        }
+    }
+
+    /// D6: how sure the method is.
+    #[must_use]
+    pub fn score(self) -> f64 {
+        match self {
+            Self::Negation => 0.92,
+            Self::Antonym => 0.90,
+            Self::Number | Self::Date | Self::Order => 0.95,
+            Self::Predicate => 0.99,
+        }
+    }
+}
+
+/// Two claims that cannot both hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contradiction {
+    /// How it was found.
     pub method: Method,
+    /// How sure that is, 0 to 1.
     pub score: f64,
+    /// How near the topics are, 0 to 1.
     pub similarity: f64,
 }
-pub const SIGMA_TOPIC: f64 = 0.5;
-#[derive(Debug, Clone, PartialEq, Default, minicbor::Encode, minicbor::Decode)]
-pub struct Claim {
-    #[n(0)]
-    x: u8,
-}
-impl Claim {
-    pub fn of(content: &Content, analyser: &mut crate::text::Analyser) -> Self {
-        Self::default()
-    }
-    pub fn similarity(&self, other: &Self) -> f64 {
-        0.0
-    }
-    pub fn says_the_same(&self, other: &Self) -> bool {
-        false
-    }
-    pub fn fingerprint(content: &Content) -> Option<Hash> {
-        None
-    }
-    pub fn is_impossible(&self) -> bool {
-        false
-    }
-}
+
+/// Whether the new claim contradicts the known one; none unless their topics are nearer than `topic`.
+///
+/// Properties with one value, given as triples, need no near topic (D6).
+#[must_use]
 pub fn contradiction(known: &Claim, new: &Claim, topic: f64) -> Option<Contradiction> {
-    None
-}
-#[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
-pub struct ClaimsView {
-    #[n(0)]
-    claims: Vec<Claim>,
-}
-impl ClaimsView {
-    pub fn push(&mut self, claim: Claim) {
-        self.claims.push(claim);
+    if at_other_times(known, new) {
+        return None;
     }
-    pub fn get(&self, row: Row) -> Option<&Claim> {
-        self.claims.get(row as usize)
+    let similarity = known.similarity(new);
+    let found = |method: Method| Contradiction { method, score: method.score(), similarity };
+    if let (Some(mine), Some(theirs)) = (&known.said, &new.said)
+        && mine.contradicts(theirs)
+    {
+        return Some(found(Method::Predicate));
     }
-    pub fn forget(&mut self, row: Row) {}
-    pub fn nearest(
-        &self,
-        claim: &Claim,
-        limit: usize,
-        floor: f64,
-        admits: impl FnMut(Row) -> bool,
-    ) -> Vec<(Row, f64)> {
-        Vec::new()
+    if similarity <= topic {
+        return None;
+    }
+    if spans_reversed(known, new) {
+        return Some(found(Method::Order));
+    }
+    let methods = pairs(known, new).filter_map(|(known, new)| compare::judge(known, new));
+    methods.map(found).max_by(|a, b| a.score.total_cmp(&b.score))
+}
+
+/// The statements to compare; what both claims hold is no news to either.
+fn pairs<'a>(known: &'a Claim, new: &'a Claim) -> impl Iterator<Item = (&'a Statement, &'a Statement)> {
+    let holds = |claim: &Claim, form: u64| claim.statements.iter().any(|statement| statement.form == form);
+    let old = known.statements.iter().filter(move |statement| !holds(new, statement.form));
+    let fresh = move || new.statements.iter().filter(move |statement| !holds(known, statement.form));
+    old.flat_map(move |old| fresh().map(move |new| (old, new)))
+}
+
+/// Both say when they hold, and the two times do not meet.
+fn at_other_times(known: &Claim, new: &Claim) -> bool {
+    match (&known.span, &new.span) {
+        (Some(a), Some(b)) => {
+            let whole = |span: &Value| span.low > f64::MIN && span.low <= span.high;
+            a.dim == b.dim && whole(a) && whole(b) && (a.high < b.low || b.high < a.low)
+        }
+        _ => false,
+    }
+}
+
+/// One claim gives only the start, the other only an end before it.
+fn spans_reversed(known: &Claim, new: &Claim) -> bool {
+    let (Some(a), Some(b)) = (&known.span, &new.span) else { return false };
+    let same = if known.key != 0 { known.key == new.key } else { known.form == new.form };
+    let starts = |span: &Value| span.low > f64::MIN && span.high == f64::MAX;
+    let ends = |span: &Value| span.low == f64::MIN && span.high < f64::MAX;
+    let reversed = |a: &Value, b: &Value| starts(a) && ends(b) && a.low > b.high;
+    same && a.dim == b.dim && (reversed(a, b) || reversed(b, a))
+}
+
+/// The topic of a text while it is read.
+#[derive(Default)]
+struct Features {
+    keys: Vec<u32>,
+}
+
+impl Features {
+    fn function(&mut self, word: &str) {
+        self.add(hash24(word), 0);
+    }
+
+    fn content(&mut self, hash: u32) {
+        self.add(hash, 3);
+    }
+
+    fn opposite(&mut self, salt: &str, number: u16, side: u8) {
+        self.add(hash24(&format!("{salt}{number}")), 2);
+        self.add(hash24(&format!("{salt}{number}/{side}")), 0);
+    }
+
+    /// That there is a value of a sort weighs more than which.
+    fn value(&mut self, value: &Value) {
+        self.add(hash24("value") ^ u32::from(value.family()), 1);
+        let bits = value.bits().iter().fold(7, |form, bit| hash64(form, &bit.to_le_bytes()));
+        self.add((bits >> 40) as u32, 0);
+    }
+
+    fn add(&mut self, hash: u32, class: u32) {
+        // Four times the limit, because many come again.
+        if self.keys.len() < FEATURES_MAX * 4 {
+            self.keys.push((hash & 0x00ff_ffff) << 2 | class);
+        }
+    }
+
+    fn done(mut self) -> Vec<u32> {
+        self.keys.sort_unstable();
+        self.keys.dedup();
+        self.keys.truncate(FEATURES_MAX);
+        self.keys.shrink_to_fit();
+        self.keys
+    }
+
+    /// What a shared key adds to a product.
+    fn weight(key: u32) -> u32 {
+        match key & 3 {
+            0 => 1,
+            1 => 3,
+            2 => 4,
+            _ => 5,
+        }
+    }
+}
+
+/// 24 bits of hash: enough to tell the words of a language apart.
+fn hash24(word: &str) -> u32 {
+    (hash64(0, word.as_bytes()) >> 40) as u32
+}
+
+/// FNV-1a, started from what was hashed before, and stirred at the end.
+fn hash64(before: u64, bytes: &[u8]) -> u64 {
+    let start = before ^ 0xcbf2_9ce4_8422_2325;
+    let fnv = bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let stirred = (fnv ^ (fnv >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    stirred ^ (stirred >> 29)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::Triple;
+
+    fn content(text: &str) -> Content {
+        Content {
+            kind: "fact".into(),
+            key: None,
+            text: text.into(),
+            triple: None,
+            fields: serde_json::Map::new(),
+            tags: Vec::new(),
+        }
+    }
+
+    fn claim(content: &Content) -> Claim {
+        Claim::of(content, &mut Analyser::default())
+    }
+
+    fn check(a: &Content, b: &Content, expected: Option<Method>) {
+        let (known, new) = (claim(a), claim(b));
+        let found = contradiction(&known, &new, SIGMA_TOPIC);
+        let similarity = known.similarity(&new);
+        assert_eq!(found.map(|found| found.method), expected, "{} / {} ({similarity})", a.text, b.text);
+        assert!(contradiction(&known, &known, SIGMA_TOPIC).is_none(), "{}", a.text);
+    }
+
+    /// GOV-2 acceptance: without a model these are flagged, unrelated facts are not.
+    #[test]
+    fn the_promised_contradictions_are_found() {
+        let check = |a: &str, b: &str, expected| check(&content(a), &content(b), expected);
+        check("port is 8080", "port is 9090", Some(Method::Number));
+        check("X is on", "X is not on", Some(Method::Negation));
+        check("The door is open", "The door is closed", Some(Method::Antonym));
+        check("The office is in Berlin", "The office is in Munich", Some(Method::Predicate));
+        check("Melanie has two kids", "Melanie has three kids", Some(Method::Number));
+        check("The project starts on 5 May 2024", "The project ends on 3 May 2024", Some(Method::Order));
+        check("The deadline is 5 May", "The deadline is 7 May", Some(Method::Date));
+        check("Alice has 2 cats", "Bob has 3 cats", None);
+        check("Alice has 2 cats", "Alice has 3 dogs", None);
+        check("The API listens on port 8080", "The metrics listen on port 9090", None);
+        check("In 2019 he lived in Rome", "In 2021 he lived in Oslo", None);
+        check("Is the port 8080?", "The port is 9090", None);
+    }
+
+    /// D6: a property with one value needs no near topic.
+    #[test]
+    fn triples_need_no_near_topic() {
+        let with = |text: &str, predicate: &str, object: &str| {
+            let triple =
+                Triple { subject: "Acme".into(), predicate: predicate.into(), object: object.into() };
+            Content { triple: Some(triple), ..content(text) }
+        };
+        let expected = Some(Method::Predicate);
+        check(
+            &with("we moved", "headquarters", "Berlin"),
+            &with("new rooms", "Headquarters", "Munich"),
+            expected,
+        );
+        check(&with("one", "likes", "tea"), &with("two", "likes", "coffee"), None);
+        check(&with("one", "length", "5 km"), &with("two", "length", "5000 m"), None);
+        check(&with("one", "headquarters", "Berlin"), &with("two", "headquarters", "Berlin, Mitte"), None);
+    }
+
+    /// GOV-2.7: the key is the topic that a text answers; fields say from when to when.
+    #[test]
+    fn keys_and_fields_count() {
+        let keyed = |key: &str, text: &str| Content { key: Some(key.into()), ..content(text) };
+        check(&keyed("API port", "8080"), &keyed("API port", "9090"), Some(Method::Number));
+        check(&keyed("API port", "8080"), &keyed("metrics port", "9090"), None);
+        let spanned = |text: &str, name: &str, value: &str| {
+            let fields = [(name.to_owned(), Json::from(value))].into_iter().collect();
+            Content { fields, ..content(text) }
+        };
+        let (start, end) =
+            (spanned("the audit", "start", "2024-05-05"), spanned("the audit", "end", "2024-05-03"));
+        check(&start, &end, Some(Method::Order));
+        let both: serde_json::Map<String, Json> =
+            start.fields.clone().into_iter().chain(end.fields.clone()).collect();
+        assert!(claim(&Content { fields: both, ..content("the audit") }).is_impossible());
+        assert!(claim(&content("The fair runs from 10 May 2024 to 3 May 2024.")).is_impossible());
+        assert!(!claim(&content("The fair runs from 1 May 2024 to 3 May 2024.")).is_impossible());
+    }
+
+    /// GOV-3.4: what differs in anything that counts is no duplicate.
+    #[test]
+    fn only_the_same_is_the_same() {
+        let same = |a: &str, b: &str| claim(&content(a)).says_the_same(&claim(&content(b)));
+        assert!(same("The API isn't on.", "the api is not on"));
+        assert!(same("The trail is 5 km long", "the trail is 5000 m long"));
+        for (a, b) in [
+            ("Alice manages Bob", "Bob manages Alice"),
+            ("Alice manages Bob", "Alice is managed by Bob"),
+            ("The API is on", "The API is not on"),
+            ("Alice has a cat", "Alice has cats"),
+            ("Alice works at Acme", "Alice worked at Acme"),
+            ("Ship on May 5", "Ship on May 6"),
+            ("", ""),
+        ] {
+            assert!(!same(a, b), "{a} / {b}");
+        }
     }
 }

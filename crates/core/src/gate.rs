@@ -18,7 +18,7 @@ mod strictness;
 
 pub use contradiction::{Against, contradictions};
 pub use dedup::{SEMANTIC_MIN, duplicate};
-pub use facts::{Approval, Delta, GateFacts, Known, Likeness, Neighbour, Remote, Twin, Weighed};
+pub use facts::{Approval, GateFacts, Known, Likeness, Neighbour, Remote, Twin, Weighed};
 pub use factual::{SUPPORT_UNSEEN, authority, fact_score, support, threshold};
 pub use read::{IDENTITY_FIELDS, JSON_DEPTH_MAX, read_write};
 pub use request::{EvidenceDraft, Replaces, TripleDraft, WriteDraft, WriteRequest};

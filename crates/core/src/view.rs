@@ -35,6 +35,8 @@ pub enum Opened {
     Version(OpenedVersion),
     /// A policy: its name and its body as JSON.
     Policy(String, Vec<u8>),
+    /// A schema as JSON.
+    Schema(Vec<u8>),
 }
 
 /// A version's namespace, and what it says.
@@ -60,7 +62,8 @@ impl Opened {
             }),
             Payload::Principal(principal) => Self::Principal(principal.clone()),
             Payload::Policy { name, body } => Self::Policy(name.clone(), body.to_vec()),
-            Payload::Reason(_) | Payload::Staged { .. } | Payload::Schema(_) => Self::Nothing,
+            Payload::Schema(schema) => Self::Schema(schema.to_vec()),
+            Payload::Reason(_) | Payload::Staged { .. } => Self::Nothing,
         }
     }
 }

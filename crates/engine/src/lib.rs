@@ -7,6 +7,7 @@ mod change;
 mod embedding;
 mod flow;
 mod fold;
+mod govern;
 mod identity;
 mod index;
 mod kept;
@@ -40,9 +41,10 @@ use parking_lot::RwLock;
 use reply::{
     AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, Feedback, HeadReply, InclusionReply,
     ItemReply, KeptReply, KeyReply, ListQuery, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page,
-    ResourceReply, ReviewReply, RevokedKey, SearchQuery, SearchReply, UserReply, Verdict, VerifyReport,
-    VersionReply, WhoAmI, Written,
+    Quarantined, ResourceReply, Reverted, ReviewReply, RevokedKey, SearchQuery, SearchReply, UserReply,
+    Verdict, VerifyReport, VersionReply, WhoAmI, Written,
 };
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,6 +55,8 @@ use tabellion_core::id::TenantId;
 use tabellion_core::log::LogName;
 use tabellion_core::provenance::Provenance;
 use tabellion_core::seal::Secret;
+use tabellion_core::time::Timestamp;
+use tabellion_core::view::Policy;
 use tabellion_store::{DataDir, DirLock};
 use tenant::{Tenant, TenantOptions};
 
@@ -371,6 +375,81 @@ impl Engine {
     /// When there is no such agent.
     pub async fn feedback(&self, call: &Call, agent: &str) -> Result<Feedback, Refusal> {
         review::feedback(&*self.tenant(call)?, call, agent).await
+    }
+
+    /// Sets a policy in place of the one of the same name.
+    ///
+    /// # Errors
+    /// When the caller is no admin, or the body is no policy.
+    pub async fn set_policy(&self, call: &Call, name: &str, body: Value) -> Result<String, Refusal> {
+        govern::set_policy(&*self.tenant(call)?, call, name, body).await
+    }
+
+    /// Lists policies by name.
+    ///
+    /// # Errors
+    /// When the caller is neither auditor nor admin.
+    pub async fn policies(&self, call: &Call) -> Result<Vec<(String, Policy)>, Refusal> {
+        govern::policies(&*self.tenant(call)?, call).await
+    }
+
+    /// Registers a schema in place of the one of the same kind and layer.
+    ///
+    /// # Errors
+    /// When the caller is no admin, or the body is no schema.
+    pub async fn set_schema(&self, call: &Call, body: Value) -> Result<String, Refusal> {
+        govern::set_schema(&*self.tenant(call)?, call, body).await
+    }
+
+    /// Lists schemas.
+    ///
+    /// # Errors
+    /// When the trail cannot be written.
+    pub async fn schemas(&self, call: &Call) -> Result<Vec<Value>, Refusal> {
+        govern::schemas(&*self.tenant(call)?, call).await
+    }
+
+    /// Forbids an agent to write, or allows it again.
+    ///
+    /// # Errors
+    /// When the caller is no admin, or there is no such agent.
+    pub async fn suspend(
+        &self,
+        call: &Call,
+        agent: &str,
+        suspended: bool,
+        reason: &str,
+    ) -> Result<String, Refusal> {
+        govern::suspend(&*self.tenant(call)?, call, agent, suspended, reason).await
+    }
+
+    /// Puts an item under quarantine, or releases it.
+    ///
+    /// # Errors
+    /// When it is missing or hidden, or is so already.
+    pub async fn quarantine(
+        &self,
+        call: &Call,
+        id: &str,
+        on: bool,
+        reason: &str,
+    ) -> Result<Quarantined, Refusal> {
+        govern::quarantine(&*self.tenant(call)?, call, id, on, reason).await
+    }
+
+    /// Retracts all that an agent wrote in a period and what derives from it, as far as the caller may see it.
+    ///
+    /// # Errors
+    /// When there is no such agent.
+    pub async fn revert(
+        &self,
+        call: &Call,
+        agent: &str,
+        period: (Timestamp, Timestamp),
+        reason: &str,
+        dry_run: bool,
+    ) -> Result<Reverted, Refusal> {
+        govern::revert(&*self.tenant(call)?, call, agent, period, reason, dry_run).await
     }
 
     /// News of held writes, as they come.

@@ -208,6 +208,10 @@ pub enum ChangeStatus {
     Pinned,
     /// It no longer is.
     Unpinned,
+    /// It is kept and not retrievable.
+    Quarantined,
+    /// It is retrievable again.
+    Released,
 }
 
 impl ChangeStatus {
@@ -220,6 +224,8 @@ impl ChangeStatus {
             Self::RolledBackNoPredecessor => "rolled_back_no_predecessor",
             Self::Pinned => "pinned",
             Self::Unpinned => "unpinned",
+            Self::Quarantined => "quarantined",
+            Self::Released => "released",
         }
     }
 }
@@ -235,6 +241,28 @@ pub struct Changed {
     pub version: VersionId,
     /// Where in the log, sealed for the caller.
     pub token: String,
+}
+
+/// The answer to quarantine and release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quarantined {
+    /// What was done.
+    pub changed: Changed,
+    /// The items that derive from it and should be looked at again.
+    pub dependents: Vec<ItemId>,
+}
+
+/// What was, or would be, taken back of an agent's writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reverted {
+    /// Items that the agent wrote in the period.
+    pub written: Vec<ItemId>,
+    /// Items that derive from those.
+    pub derived: Vec<ItemId>,
+    /// How many were retracted.
+    pub retracted: usize,
+    /// Whether nothing was done.
+    pub dry_run: bool,
 }
 
 /// An item as one version shows it.

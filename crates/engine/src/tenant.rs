@@ -3,6 +3,7 @@
 use crate::embedding::Embedding;
 use crate::flow::Rates;
 use crate::fold::{self, Checkpoint, Source};
+use crate::govern::Schemas;
 use crate::index::Trailing;
 use crate::kept::Kept;
 use crate::notice::Notices;
@@ -198,6 +199,7 @@ pub(crate) struct Tenant {
     pub(crate) notices: Notices,
     pub(crate) readers: Readers,
     pub(crate) reputations: Reputations,
+    pub(crate) schemas: Schemas,
     pub(crate) provenance_key: Secret,
     pub(crate) public_key: VerifyingKey,
     audit_reads: AuditReads,
@@ -273,6 +275,7 @@ impl Tenant {
             notices: Notices::default(),
             readers: Readers::default(),
             reputations: Reputations::default(),
+            schemas: Schemas::default(),
             provenance_key: keys.tenant_secret().derive("tabellion/v1/provenance"),
             public_key,
             audit_reads: options.audit_reads,

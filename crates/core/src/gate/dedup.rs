@@ -1,8 +1,9 @@
 //! The dedup gate: three tiers, cheapest first; the first twin found decides (GOV-3).
 
-use super::facts::{Delta, GateFacts, Likeness, Twin};
+use super::facts::{GateFacts, Likeness, Twin};
 use super::{Cause, Finding, Force, GateName, WriteRequest};
 use crate::error::{Code, Fault, Refusal};
+use crate::schema::Delta;
 
 /// The least cosine of a semantic twin.
 pub const SEMANTIC_MIN: f64 = 0.95;
@@ -32,7 +33,7 @@ pub(super) fn check(request: &WriteRequest, facts: &GateFacts, force: Force) -> 
     };
     match &twin.delta {
         Delta::Empty => Err(duplicate(twin)),
-        Delta::Superset(content) => Ok(Finding::Merges(twin.known, content.clone())),
+        Delta::Superset(content) => Ok(Finding::Merges(twin.known, Box::new(content.clone()))),
         Delta::Conflicting(_) if facts.approval.is_some() => Ok(Finding::Nothing),
         Delta::Conflicting(places) => {
             let why = format!("an item that says the same differs at {}", places.join(", "));

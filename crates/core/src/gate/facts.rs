@@ -4,7 +4,7 @@ use super::Strictness;
 use crate::claim::Contradiction;
 use crate::error::Refusal;
 use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
-use crate::item::Content;
+use crate::schema::Delta;
 use crate::time::Timestamp;
 use crate::view::Version;
 
@@ -52,17 +52,6 @@ pub struct Twin {
     pub likeness: Likeness,
     /// What the write would add.
     pub delta: Delta,
-}
-
-/// What a write adds to its twin.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Delta {
-    /// Nothing.
-    Empty,
-    /// Something, and nothing that disagrees: both together say this.
-    Superset(Box<Content>),
-    /// These places disagree.
-    Conflicting(Vec<String>),
 }
 
 /// What is found about one cited source.

@@ -203,7 +203,9 @@ impl IdentityView {
     pub(super) fn apply(&mut self, entry: &Entry, opened: &Opened) {
         let words = match opened {
             Opened::Principal(words) => words.clone(),
-            Opened::Nothing | Opened::Version(_) | Opened::Policy(..) => Principal::default(),
+            Opened::Nothing | Opened::Version(_) | Opened::Policy(..) | Opened::Schema(_) => {
+                Principal::default()
+            }
         };
         let created_at = entry.time;
         match &entry.event {

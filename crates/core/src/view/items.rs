@@ -500,7 +500,7 @@ impl ItemsView {
         }
         let namespace = self.namespace_row(match opened {
             Opened::Version(opened) => &opened.namespace,
-            Opened::Nothing | Opened::Principal(_) | Opened::Policy(..) => "",
+            Opened::Nothing | Opened::Principal(_) | Opened::Policy(..) | Opened::Schema(_) => "",
         });
         let class =
             self.class_row(Class { agents: written.agents.clone(), resources: written.resources.clone() });

@@ -3,7 +3,9 @@
 use super::Opened;
 use crate::gate::Strictness;
 use crate::id::AgentId;
-use crate::log::{Entry, Event};
+use crate::item::Layer;
+use crate::log::{Entry, Event, Lsn};
+use crate::schema::Schema;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A policy, as it is kept and as it is sent.
@@ -46,6 +48,9 @@ pub struct PoliciesView {
     policies: BTreeMap<String, String>,
     #[n(1)]
     suspended: BTreeSet<AgentId>,
+    /// Schemas as JSON, by kind and layer, with where each was registered.
+    #[n(2)]
+    schemas: BTreeMap<(String, Option<Layer>), (Lsn, String)>,
 }
 
 impl PoliciesView {
@@ -99,6 +104,21 @@ impl PoliciesView {
         })
     }
 
+    /// Every schema, as JSON.
+    pub fn schemas(&self) -> impl Iterator<Item = &str> {
+        self.schemas.values().map(|(_, schema)| schema.as_str())
+    }
+
+    /// The schema for a kind in a layer, or else for the kind in any, and where it was registered.
+    #[must_use]
+    pub fn schema(&self, kind: &str, layer: Layer) -> Option<(Lsn, &str)> {
+        if self.schemas.is_empty() {
+            return None;
+        }
+        let of = |layer| self.schemas.get(&(kind.to_owned(), layer));
+        of(Some(layer)).or_else(|| of(None)).map(|(lsn, schema)| (*lsn, schema.as_str()))
+    }
+
     /// Whether an agent may not write.
     #[must_use]
     pub fn is_suspended(&self, agent: AgentId) -> bool {
@@ -113,6 +133,12 @@ impl PoliciesView {
                     self.policies.remove(name);
                 } else {
                     self.policies.insert(name.clone(), body);
+                }
+            }
+            (Event::SchemaSet, Opened::Schema(schema)) => {
+                let json = String::from_utf8_lossy(schema).into_owned();
+                if let Ok(schema) = serde_json::from_str::<Schema>(&json) {
+                    self.schemas.insert((schema.kind, schema.layer), (entry.lsn, json));
                 }
             }
             (Event::AgentSuspended { agent }, _) => drop(self.suspended.insert(*agent)),

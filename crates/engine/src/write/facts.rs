@@ -11,14 +11,15 @@ use tabellion_core::canonical::{Hash, sha256};
 use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{
-    Delta, Force, GateFacts, Known, Likeness, Neighbour, SEMANTIC_MIN, SUPPORT_UNSEEN, Strictness, Twin,
-    Weighed, WriteRequest, reliance, support,
+    Force, GateFacts, Known, Likeness, Neighbour, SEMANTIC_MIN, SUPPORT_UNSEEN, Strictness, Twin, Weighed,
+    WriteRequest, reliance, support,
 };
 use tabellion_core::id::{ItemId, VersionId};
 use tabellion_core::item::{Content, Layer};
 use tabellion_core::log::{Lsn, Prints};
 use tabellion_core::provenance::{Evidence, SourceType};
 use tabellion_core::rank::{Standing, freshness};
+use tabellion_core::schema::{Delta, delta};
 use tabellion_core::text::{Analyser, words};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Index, Moment, Row, Scope, Version, Views};
@@ -82,6 +83,8 @@ impl Gathering<'_> {
             facts
         };
         facts.strictness = self.asked.strictness;
+        facts.faults =
+            self.tenant.schema(request).map_or_else(Vec::new, |schema| schema.check(&request.content));
         facts.approval.clone_from(&self.asked.approval);
         if rules.contradiction == Force::Off {
             return Ok(facts);
@@ -149,7 +152,9 @@ impl Gathering<'_> {
             Likeness::Exact => Delta::Empty,
             Likeness::Structural | Likeness::Semantic => {
                 let (existing, _) = content(self.tenant, lsn)?;
-                delta(&existing, &self.asked.request.content)
+                let schema = self.tenant.schema(&self.asked.request);
+                let merge = schema.map(|schema| schema.schema().merge.clone()).unwrap_or_default();
+                delta(&existing, &self.asked.request.content, &merge)
             }
         };
         Ok(Twin { known, likeness, delta })
@@ -375,38 +380,4 @@ fn borne_out(claim: &Claim, statement: &[String], excerpt: &str) -> f64 {
         return 0.0;
     }
     support(statement, &words(excerpt))
-}
-
-/// What a content adds to one that says the same (GOV-3.5).
-fn delta(existing: &Content, new: &Content) -> Delta {
-    let mut places: Vec<String> = Vec::new();
-    let mut merged = existing.clone();
-    for (name, value) in &new.fields {
-        match existing.fields.get(name) {
-            None => drop(merged.fields.insert(name.clone(), value.clone())),
-            Some(known) if known == value => {}
-            Some(_) => places.push(format!("/fields/{name}")),
-        }
-    }
-    match (&existing.key, &new.key) {
-        (None, Some(key)) => merged.key = Some(key.clone()),
-        (Some(known), Some(key)) if !known.eq_ignore_ascii_case(key) => places.push("/key".to_owned()),
-        _ => {}
-    }
-    if existing.triple.is_none() {
-        merged.triple.clone_from(&new.triple);
-    }
-    if existing.kind != new.kind {
-        places.push("/kind".to_owned());
-    }
-    for tag in &new.tags {
-        if !merged.tags.contains(tag) {
-            merged.tags.push(tag.clone());
-        }
-    }
-    match places.is_empty() {
-        false => Delta::Conflicting(places),
-        true if merged == *existing => Delta::Empty,
-        true => Delta::Superset(Box::new(merged)),
-    }
 }

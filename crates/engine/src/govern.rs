@@ -1,0 +1,321 @@
+//! What people set: policies and schemas, agents that may not write, items under suspicion (GOV-2.1, 11.9, 11.10).
+
+use crate::Call;
+use crate::read::item_id;
+use crate::reply::{ChangeStatus, Changed, Quarantined, Reverted};
+use crate::sequencer::{Objection, Proposal, Touch};
+use crate::tenant::Tenant;
+use parking_lot::Mutex;
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use tabellion_core::access::visible_to;
+use tabellion_core::error::{Code, Fault, Refusal};
+use tabellion_core::gate::{Strictness, WriteRequest};
+use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
+use tabellion_core::log::{Event, Lsn, Payload};
+use tabellion_core::schema::{CompiledSchema, Schema};
+use tabellion_core::time::Timestamp;
+use tabellion_core::view::{Moment, Policy, Version, Views};
+
+const NAME_CHARS_MAX: usize = 64;
+/// Items that one revert or one flagging of dependents touches at most.
+const ITEMS_MAX: usize = 100_000;
+
+/// Schemas that were compiled, by where they were registered.
+#[derive(Default)]
+pub(crate) struct Schemas(Mutex<HashMap<Lsn, Arc<CompiledSchema>>>);
+
+impl Tenant {
+    /// The schema that a write must obey, if one is registered.
+    pub(crate) fn schema(&self, request: &WriteRequest) -> Option<Arc<CompiledSchema>> {
+        let views = self.shared.views.read();
+        let (lsn, json) = views.policies.schema(&request.content.kind, request.layer)?;
+        let mut known = self.schemas.0.lock();
+        if let Some(schema) = known.get(&lsn) {
+            return Some(Arc::clone(schema));
+        }
+        let schema = serde_json::from_str::<Schema>(json).ok()?.compile().ok().map(Arc::new)?;
+        known.insert(lsn, Arc::clone(&schema));
+        Some(schema)
+    }
+}
+
+/// Sets a policy in place of the one of the same name.
+pub(crate) async fn set_policy(
+    tenant: &Tenant,
+    call: &Call,
+    name: &str,
+    body: Value,
+) -> Result<String, Refusal> {
+    let result = match checked_policy(tenant, call, name, body) {
+        Ok(payload) => {
+            set(tenant, call, Event::PolicySet, payload, Touch::Name("policy", name.to_owned()), "set_policy")
+                .await
+        }
+        Err(refusal) => Err(refusal),
+    };
+    match result {
+        Ok(token) => Ok(token),
+        Err(refusal) => Err(tenant.refused(call, "set_policy", Vec::new(), refusal).await),
+    }
+}
+
+fn checked_policy(tenant: &Tenant, call: &Call, name: &str, body: Value) -> Result<Payload, Refusal> {
+    call.caller.must_administer()?;
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte);
+    if name.is_empty() || name.len() > NAME_CHARS_MAX || !name.bytes().all(fits) {
+        let fault = Fault::new("/id", Code::ConstraintViolation, "1 to 64 of a-z 0-9 _ . -");
+        return Err(Refusal::new(Code::SchemaInvalid, "a policy needs a plain name").with(vec![fault]));
+    }
+    let policy: Policy = serde_json::from_value(body).map_err(|error| {
+        let kinds = "kind: write_path | official_sources | approval | reviewer, with the fields of that kind";
+        let fault = Fault::new("", Code::ConstraintViolation, kinds).found(error.to_string());
+        Refusal::new(Code::SchemaInvalid, "this is no policy; see errors").with(vec![fault])
+    })?;
+    let policy = settled(tenant, policy)?;
+    let body = serde_json::to_vec(&policy)
+        .map_err(|_| Refusal::new(Code::Internal, "the policy has no JSON form"))?;
+    Ok(Payload::Policy { name: name.to_owned(), body: body.into() })
+}
+
+/// The policy with names in place of ids, and every value within its rule.
+fn settled(tenant: &Tenant, policy: Policy) -> Result<Policy, Refusal> {
+    let wrong = |path: &str, expected: String| {
+        let fault = Fault::new(path, Code::ConstraintViolation, expected);
+        Refusal::new(Code::SchemaInvalid, "a value of the policy breaks a rule").with(vec![fault])
+    };
+    Ok(match policy {
+        Policy::WritePath { strictness, namespace } => {
+            if Strictness::from_word(&strictness).is_none() {
+                return Err(wrong("/strictness", format!("one of {}", Strictness::words())));
+            }
+            Policy::WritePath { strictness, namespace }
+        }
+        Policy::OfficialSources { prefixes } => {
+            if prefixes.len() > 1_000
+                || prefixes.iter().any(|prefix| prefix.is_empty() || prefix.len() > 2_048)
+            {
+                return Err(wrong("/prefixes", "up to 1,000 beginnings of addresses, none empty".to_owned()));
+            }
+            Policy::OfficialSources { prefixes }
+        }
+        Policy::Approval { approvals } if !(1..=10).contains(&approvals) => {
+            return Err(wrong("/approvals", "1 to 10".to_owned()));
+        }
+        Policy::Approval { approvals } => Policy::Approval { approvals },
+        Policy::Reviewer { reviewer, user } => {
+            let views = tenant.shared.views.read();
+            let found = |name: &str, path: &str| -> Result<UserId, Refusal> {
+                let user = views.identity.find_user(name).map(|user| user.id);
+                user.ok_or_else(|| wrong(path, "the name or id of a user".to_owned()))
+            };
+            let (reviewer, user) = (found(&reviewer, "/reviewer")?, found(&user, "/user")?);
+            Policy::Reviewer { reviewer: reviewer.to_string(), user: user.to_string() }
+        }
+    })
+}
+
+/// Every policy, by name.
+pub(crate) async fn policies(tenant: &Tenant, call: &Call) -> Result<Vec<(String, Policy)>, Refusal> {
+    let all = || {
+        tenant.shared.views.read().policies.all().map(|(name, policy)| (name.to_owned(), policy)).collect()
+    };
+    let result = call.caller.must_audit().map(|()| all());
+    tenant.read_done(call, "list_policies", Vec::new(), result).await
+}
+
+/// Registers a schema in place of the one of the same kind and layer.
+pub(crate) async fn set_schema(tenant: &Tenant, call: &Call, body: Value) -> Result<String, Refusal> {
+    let checked = || {
+        call.caller.must_administer()?;
+        let schema = Schema::read(body)?;
+        schema.compile()?;
+        let name = format!("{}/{}", schema.kind, schema.layer.map_or("any", |layer| layer.as_str()));
+        let json = serde_json::to_vec(&schema)
+            .map_err(|_| Refusal::new(Code::Internal, "the schema has no JSON form"))?;
+        Ok((name, Payload::Schema(json.into())))
+    };
+    let result = match checked() {
+        Ok((name, payload)) => {
+            set(tenant, call, Event::SchemaSet, payload, Touch::Name("schema", name), "set_schema").await
+        }
+        Err(refusal) => Err(refusal),
+    };
+    match result {
+        Ok(token) => Ok(token),
+        Err(refusal) => Err(tenant.refused(call, "set_schema", Vec::new(), refusal).await),
+    }
+}
+
+/// Every schema, as JSON.
+pub(crate) async fn schemas(tenant: &Tenant, call: &Call) -> Result<Vec<Value>, Refusal> {
+    let result = {
+        let views = tenant.shared.views.read();
+        Ok(views.policies.schemas().filter_map(|json| serde_json::from_str(json).ok()).collect())
+    };
+    tenant.read_done(call, "list_schemas", Vec::new(), result).await
+}
+
+async fn set(
+    tenant: &Tenant,
+    call: &Call,
+    event: Event,
+    payload: Payload,
+    touch: Touch,
+    action: &str,
+) -> Result<String, Refusal> {
+    let draft = tenant.draft(call.caller.actor(), event, Some(&payload))?;
+    let trail = tenant.row(call, action, "ok", Vec::new());
+    let proposal =
+        Proposal { drafts: vec![draft], touches: vec![touch], check: Box::new(|_, _| Ok(())), trail };
+    match tenant.sequencer.propose(proposal).await {
+        Ok(committed) => Ok(tenant.token(&call.caller, committed.lsn)),
+        Err(Objection::Refused(refusal)) => Err(refusal),
+        Err(Objection::Stale | Objection::Replayed(_)) => Err(crate::write::keeps_changing()),
+    }
+}
+
+/// Forbids an agent to write, or allows it again.
+pub(crate) async fn suspend(
+    tenant: &Tenant,
+    call: &Call,
+    agent: &str,
+    suspended: bool,
+    reason: &str,
+) -> Result<String, Refusal> {
+    let found = call.caller.must_administer().and_then(|()| agent_id(tenant, agent));
+    let action = if suspended { "suspend_agent" } else { "resume_agent" };
+    let agent = match found {
+        Ok(agent) => agent,
+        Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
+    };
+    let event = if suspended { Event::AgentSuspended { agent } } else { Event::AgentResumed { agent } };
+    let touch = Touch::Name("agent", agent.to_string());
+    set(tenant, call, event, Payload::Reason(reason.to_owned()), touch, action).await
+}
+
+fn agent_id(tenant: &Tenant, name: &str) -> Result<AgentId, Refusal> {
+    let views = tenant.shared.views.read();
+    let missing = || Refusal::new(Code::NotFound, "no such agent");
+    views.identity.find_agent(name).map(|agent| agent.id).ok_or_else(missing)
+}
+
+/// Puts an item under quarantine: it is kept and not retrievable, and what depends on it is named.
+pub(crate) async fn quarantine(
+    tenant: &Tenant,
+    call: &Call,
+    id: &str,
+    on: bool,
+    reason: &str,
+) -> Result<Quarantined, Refusal> {
+    let action = if on { "quarantine" } else { "release" };
+    let planned = plan(tenant, call, id, on);
+    let (item, version, dependents) = match planned {
+        Ok(planned) => planned,
+        Err(refusal) => return Err(tenant.refused(call, action, crate::read::named(id), refusal).await),
+    };
+    let event = if on { Event::ItemQuarantined { item } } else { Event::ItemReleased { item } };
+    let token =
+        set(tenant, call, event, Payload::Reason(reason.to_owned()), Touch::Item(item), action).await?;
+    let status = if on { ChangeStatus::Quarantined } else { ChangeStatus::Released };
+    Ok(Quarantined { changed: Changed { status, id: item, version, token }, dependents })
+}
+
+fn plan(
+    tenant: &Tenant,
+    call: &Call,
+    id: &str,
+    on: bool,
+) -> Result<(ItemId, VersionId, Vec<ItemId>), Refusal> {
+    let item = item_id(id)?;
+    let views = tenant.shared.views.read();
+    let predicate = visible_to(&call.caller);
+    let found = views.items.visible_item(item, &predicate).ok_or_else(Refusal::not_found)?;
+    if found.is_quarantined_at(views.lsn()) == on {
+        let state = if on { "in quarantine already" } else { "not in quarantine" };
+        return Err(Refusal::new(Code::NotTheHead, format!("the item is {state}")));
+    }
+    let last = views.items.versions_of(found).next_back().ok_or_else(Refusal::not_found)?;
+    let seen = |version: &Version| predicate.admits(version.owner, version.tier);
+    let versions: Vec<VersionId> = views.items.versions_of(found).map(|version| version.id).collect();
+    let dependents = dependents(&views, &versions, &seen);
+    Ok((item, last.id, dependents.into_iter().filter(|one| *one != item).collect()))
+}
+
+/// The items that derive, over however many steps, from these versions.
+fn dependents(views: &Views, from: &[VersionId], seen: &dyn Fn(&Version) -> bool) -> Vec<ItemId> {
+    let mut items = BTreeSet::new();
+    let mut visited = BTreeSet::new();
+    let mut open: VecDeque<VersionId> = from.iter().copied().collect();
+    while let Some(version) = open.pop_front() {
+        for dependent in views.items.dependents_of(version).filter(|version| seen(version)) {
+            if visited.len() < ITEMS_MAX && visited.insert(dependent.id) {
+                items.extend(views.items.item_of(dependent).map(|item| item.id));
+                open.push_back(dependent.id);
+            }
+        }
+    }
+    items.into_iter().collect()
+}
+
+/// Retracts all that an agent wrote in a period, and what was derived from it, as far as the caller may see it.
+pub(crate) async fn revert(
+    tenant: &Tenant,
+    call: &Call,
+    agent: &str,
+    (since, until): (Timestamp, Timestamp),
+    reason: &str,
+    dry_run: bool,
+) -> Result<Reverted, Refusal> {
+    let found = agent_id(tenant, agent).map(|agent| concerned(tenant, call, agent, since, until));
+    let concerned = match found {
+        Ok(concerned) => concerned,
+        Err(refusal) => return Err(tenant.refused(call, "revert", Vec::new(), refusal).await),
+    };
+    let mut reverted = Reverted { written: concerned.0, derived: concerned.1, retracted: 0, dry_run };
+    if dry_run {
+        return tenant.read_done(call, "revert", Vec::new(), Ok(reverted)).await;
+    }
+    for item in reverted.written.iter().chain(&reverted.derived) {
+        let change = crate::change::Change::Retract;
+        match crate::change::change(tenant, call, &item.to_string(), change, Some(reason.to_owned())).await {
+            Ok(_) => reverted.retracted += 1,
+            // Gone meanwhile, which is what was wanted.
+            Err(refusal) if refusal.code == Code::NotFound => {}
+            Err(refusal) => return Err(refusal),
+        }
+    }
+    Ok(reverted)
+}
+
+fn concerned(
+    tenant: &Tenant,
+    call: &Call,
+    agent: AgentId,
+    since: Timestamp,
+    until: Timestamp,
+) -> (Vec<ItemId>, Vec<ItemId>) {
+    let views = tenant.shared.views.read();
+    let at = Moment { lsn: views.lsn(), time: tenant.now() };
+    let predicate = visible_to(&call.caller);
+    let seen = |version: &Version| predicate.admits(version.owner, version.tier);
+    let written: Vec<&Version> = views
+        .items
+        .written_by(agent)
+        .filter(|version| (since..until).contains(&version.time) && seen(version))
+        .take(ITEMS_MAX)
+        .collect();
+    let versions: Vec<VersionId> = written.iter().map(|version| version.id).collect();
+    let active = written.iter().filter(|version| version.is_active_at(at));
+    let mut items: Vec<ItemId> =
+        active.filter_map(|version| views.items.item_of(version)).map(|item| item.id).collect();
+    items.sort_unstable();
+    items.dedup();
+    let lives = |item: &ItemId| {
+        views.items.find_item(*item).is_some_and(|item| views.items.head_at(item, at).is_some())
+    };
+    let derived = dependents(&views, &versions, &seen).into_iter();
+    let derived = derived.filter(|item| !items.contains(item) && lives(item)).collect();
+    (items, derived)
+}

@@ -9,6 +9,7 @@ mod evidence;
 mod facts;
 mod factual;
 mod policy;
+mod procedure;
 mod provenance;
 mod read;
 mod request;
@@ -306,6 +307,7 @@ pub fn judge(
         return Err(schema::refuse(facts.faults.clone()));
     }
     let content = request.content.canonical().map_err(|_| schema::not_canonical())?;
+    procedure::check(&request, rules.factual)?;
     passed(GateName::Schema);
     let assessment = Assessment::of(&request, facts);
     evidence::check(&request, facts, rules.factual)?;

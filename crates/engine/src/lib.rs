@@ -3,6 +3,7 @@
 //! Invariant: knows no protocol. Owns the clock, entropy and embedder ports. No operation exists without a `Call`, and a `Call` holds
 //! a `Caller` that only a credential can make.
 
+mod anomaly;
 mod change;
 mod embedding;
 mod flow;

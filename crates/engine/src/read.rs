@@ -22,6 +22,7 @@ pub(crate) async fn get(
     as_of: Option<&str>,
 ) -> Result<ItemReply, Refusal> {
     let result = get_item(tenant, &call.caller, id, as_of);
+    tenant.readers.note(&call.caller, tenant.now());
     tenant.read_done(call, "get", named(id), result).await
 }
 
@@ -30,6 +31,7 @@ pub(crate) async fn list(tenant: &Tenant, call: &Call, query: ListQuery) -> Resu
     let ids = result
         .as_ref()
         .map_or_else(|_| Vec::new(), |page| page.rows.iter().map(|item| item.id.to_string()).collect());
+    tenant.readers.note(&call.caller, tenant.now());
     tenant.read_done(call, "list", ids, result).await
 }
 

@@ -493,6 +493,7 @@ async fn approve(
         return second(tenant, call, &current, verdict, said).await;
     }
     let (author, asked) = revived(tenant, call, &current, verdict)?;
+    write::caught_up(tenant, asked.strictness, asked.request.layer).await?;
     let Prepared::Commit(commit) = write::prepare(tenant, &author, &asked)? else {
         return Err(Refusal::new(Code::Internal, "an approved write was held again").into());
     };

@@ -41,6 +41,7 @@ pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> 
     let mut row = tenant.row(call, "search", outcome, ids);
     let words = query.query.as_deref().unwrap_or_default();
     row.record.query = Some(tenant.fingerprint(&[b"query", words.as_bytes()]));
+    tenant.readers.note(&call.caller, tenant.now());
     tenant.trail_read(row).await?;
     result
 }

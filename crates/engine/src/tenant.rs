@@ -1,5 +1,6 @@
 //! One tenant at run time: its logs, keys, views and writer.
 
+use crate::anomaly::Habits;
 use crate::embedding::Embedding;
 use crate::flow::Rates;
 use crate::fold::{self, Checkpoint, Source};
@@ -200,6 +201,7 @@ pub(crate) struct Tenant {
     pub(crate) readers: Readers,
     pub(crate) reputations: Reputations,
     pub(crate) schemas: Schemas,
+    pub(crate) habits: Habits,
     pub(crate) provenance_key: Secret,
     pub(crate) public_key: VerifyingKey,
     audit_reads: AuditReads,
@@ -276,6 +278,7 @@ impl Tenant {
             readers: Readers::default(),
             reputations: Reputations::default(),
             schemas: Schemas::default(),
+            habits: Habits::default(),
             provenance_key: keys.tenant_secret().derive("tabellion/v1/provenance"),
             public_key,
             audit_reads: options.audit_reads,
@@ -420,7 +423,6 @@ impl Tenant {
         result: Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         let outcome = result.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
-        self.readers.note(&call.caller, self.now());
         self.trail_read(self.row(call, action, outcome, ids)).await?;
         result
     }

@@ -4,14 +4,16 @@ mod commit;
 mod facts;
 
 pub(crate) use commit::{Commit, sign};
+pub(crate) use facts::caught_up;
 
 use crate::flow::{self, Pace};
 use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
-use crate::{Call, kept, review, working};
+use crate::{Call, anomaly, kept, review, working};
 use tabellion_core::access::Predicate;
 use tabellion_core::canonical::{Hash, hex, idempotency_token};
+use tabellion_core::claim::Claim;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{
     Against, Approval, Force, GateFacts, GateName, Held, Judged, Replaces, Strictness, WriteDraft,
@@ -20,6 +22,7 @@ use tabellion_core::gate::{
 use tabellion_core::id::{ItemId, VersionId};
 use tabellion_core::item::{Layer, Tier, TierWish};
 use tabellion_core::log::Prints;
+use tabellion_core::text::Analyser;
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Moment, Version, Views};
 
@@ -36,6 +39,8 @@ pub(crate) struct Asked {
     pub(crate) body: WriteDraft,
     pub(crate) strictness: Strictness,
     pub(crate) prints: Prints,
+    /// What it claims; empty where nobody compares.
+    pub(crate) claim: Claim,
     /// What makes two writes the same.
     pub(crate) token: Hash,
     pub(crate) request_print: Option<Hash>,
@@ -54,7 +59,13 @@ impl Asked {
         let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
         let token = idempotency_token(&canonical, &call.caller.agent(), request.layer);
         check_token(&request, &token)?;
+        let compared = strictness.rules(request.layer).contradiction > Force::Off;
         Ok(Self {
+            claim: if compared {
+                Claim::of(&request.content, &mut Analyser::default())
+            } else {
+                Claim::default()
+            },
             strictness,
             prints: facts::prints(
                 tenant,
@@ -178,7 +189,22 @@ async fn write_logged(
             return kept::put_off(tenant, call, &asked, free_at).await.map_err(Failed::from);
         }
     }
-    judged(tenant, call, &asked).await
+    let result = judged(tenant, call, &asked).await;
+    if limited && !tenant.is_person(&call.caller) {
+        anomaly::watch(tenant, call.caller.agent(), &asked.claim, speaks_against(&result)).await;
+    }
+    result
+}
+
+/// Whether the gates found that a write speaks against what is known, whatever became of it.
+fn speaks_against(result: &Result<Written, Failed>) -> bool {
+    match result {
+        Ok(written) => {
+            let held = written.deferral.as_ref().is_some_and(|one| one.code == Code::Contradiction);
+            held || !written.against.is_empty()
+        }
+        Err(Failed::Early(refusal) | Failed::Recorded(refusal)) => refusal.code == Code::Contradiction,
+    }
 }
 
 /// Why a write that was put off is not committed yet.
@@ -215,7 +241,10 @@ async fn judged(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Written, 
                 Err(Objection::Replayed(version)) => {
                     return replayed_reply(tenant, call, version).map_err(Failed::Recorded);
                 }
-                Err(Objection::Stale) => continue,
+                Err(Objection::Stale) => match already(tenant, call, asked).await? {
+                    Some(known) => return Ok(known),
+                    None => continue,
+                },
             },
         };
         let landed = prepared.landed();

@@ -8,6 +8,9 @@ use crate::error::{Code, Fault, Refusal};
 /// The least score at which two statements count as contradicting each other.
 const SCORE_MIN: f64 = 0.85;
 
+/// By how much a write must be better founded: less is the noise of rounding and of moments.
+const MARGIN: f64 = 1e-6;
+
 /// Something known that speaks against a write.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Against {
@@ -68,7 +71,7 @@ pub(super) fn check(
         .filter(|neighbour| against.iter().any(|one| one.known == neighbour.known))
         .map(|neighbour| neighbour.reliance)
         .fold(0.0, f64::max);
-    if reliance > strongest {
+    if reliance > strongest + MARGIN {
         let why = format!("it speaks against {} known item(s) and is better founded", against.len());
         return Ok(Finding::Holds(Cause::new(GateName::Contradiction, Code::Contradiction, why)));
     }

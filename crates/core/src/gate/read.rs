@@ -64,6 +64,7 @@ pub fn read_write(body: Value) -> Result<WriteDraft, Refusal> {
         }),
         fields: read.map("fields"),
         tags: read.texts("tags"),
+        tests: read.array("tests"),
         evidence: read.objects("evidence", read_evidence),
         resources: read.texts("resources"),
         derived_from: read.texts("derived_from"),

@@ -24,6 +24,7 @@ pub struct WriteDraft {
     pub triple: Option<TripleDraft>,
     pub fields: Map<String, Value>,
     pub tags: Vec<String>,
+    pub tests: Vec<Value>,
     pub evidence: Vec<EvidenceDraft>,
     pub resources: Vec<String>,
     pub derived_from: Vec<String>,
@@ -81,6 +82,7 @@ impl WriteDraft {
         put("triple", self.triple.as_ref().map(TripleDraft::to_body));
         put("fields", (!self.fields.is_empty()).then(|| Value::Object(self.fields.clone())));
         let list = |texts: &[String]| (!texts.is_empty()).then(|| Value::from(texts));
+        put("tests", (!self.tests.is_empty()).then(|| Value::Array(self.tests.clone())));
         put("tags", list(&self.tags));
         put("resources", list(&self.resources));
         put("derived_from", list(&self.derived_from));

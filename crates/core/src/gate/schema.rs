@@ -55,7 +55,7 @@ impl WriteDraft {
                     predicate: rules_ref.required("/triple/predicate", triple.predicate, TRIPLE_CHARS_MAX),
                     object: rules_ref.required("/triple/object", triple.object, TRIPLE_CHARS_MAX),
                 }),
-                fields: rules_ref.fields(self.fields),
+                fields: rules_ref.fields(with_tests(self.fields, self.tests)),
                 tags: rules_ref.list("/tags", self.tags, TAGS_MAX, WORD_CHARS_MAX),
             },
             layer: rules_ref.choice("/layer", self.layer, Layer::Episodic, Layer::from_word, Layer::words),
@@ -108,6 +108,14 @@ impl WriteDraft {
         };
         if rules.faults.is_empty() { Ok(request) } else { Err(refuse(rules.faults)) }
     }
+}
+
+/// Named values with the tests of a procedure among them.
+fn with_tests(mut fields: Map<String, Value>, tests: Vec<Value>) -> Map<String, Value> {
+    if !tests.is_empty() {
+        fields.insert(super::procedure::FIELD.to_owned(), Value::Array(tests));
+    }
+    fields
 }
 
 pub(super) fn refuse(faults: Vec<Fault>) -> Refusal {

@@ -32,7 +32,7 @@ const ANCESTORS_MAX: usize = 10_000;
 const INDEX_WAIT: Duration = Duration::from_secs(2);
 
 /// Waits until everything committed so far can be compared with.
-pub(super) async fn caught_up(tenant: &Tenant, strictness: Strictness, layer: Layer) -> Result<(), Refusal> {
+pub(crate) async fn caught_up(tenant: &Tenant, strictness: Strictness, layer: Layer) -> Result<(), Refusal> {
     if strictness.rules(layer).contradiction == Force::Off {
         return Ok(());
     }
@@ -89,14 +89,14 @@ impl Gathering<'_> {
         if rules.contradiction == Force::Off {
             return Ok(facts);
         }
-        let claim = Claim::of(&request.content, &mut Analyser::default());
+        let claim = &self.asked.claim;
         facts.impossible = claim.is_impossible();
-        let found = self.compare(&predicate, &claim);
+        let found = self.compare(&predicate, claim);
         facts.neighbours = found.neighbours;
         facts.retracted = found.retracted;
         facts.reputation = self.tenant.reputation(self.call.caller.agent(), self.now);
         facts.consumers = self.tenant.readers(&self.call.caller, self.now) + found.dependents;
-        facts.evidence = self.weigh(&predicate, &claim, facts.replaced.as_ref())?;
+        facts.evidence = self.weigh(&predicate, claim, facts.replaced.as_ref())?;
         facts.twin = found.twin.map(|(known, likeness, lsn)| self.twin(known, likeness, lsn)).transpose()?;
         Ok(facts)
     }

@@ -1,0 +1,68 @@
+//! The tests of a procedure: what is done by others carries the checks that it must pass (GOV-1.4, D13).
+//!
+//! A test is `{"name": …, "expect": …}`, where `expect` is a JSON Schema over the content. All must hold for this very content.
+
+use super::{Force, GateName, WriteRequest};
+use crate::error::{Code, Fault, Refusal};
+use crate::item::Layer;
+use crate::schema::Schema;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Tests that one procedure may carry.
+const TESTS_MAX: usize = 16;
+/// The field that holds them.
+pub(super) const FIELD: &str = "tests";
+
+/// Passes a procedure whose tests all hold; other layers need none.
+pub(super) fn check(request: &WriteRequest, force: Force) -> Result<(), Refusal> {
+    if request.layer != Layer::Procedural || force < Force::Stops {
+        return Ok(());
+    }
+    let none = Vec::new();
+    let tests = match request.content.fields.get(FIELD) {
+        Some(Value::Array(tests)) => tests,
+        _ => &none,
+    };
+    if tests.is_empty() || tests.len() > TESTS_MAX {
+        let expected = format!(
+            "1 to {TESTS_MAX} tests such as {{\"name\": \"has steps\", \"expect\": {{\"required\": [\"text\"]}}}}"
+        );
+        return Err(failed(
+            "a procedure carries tests that it passes",
+            vec![Fault::new("/tests", Code::TestsFailed, expected)],
+        ));
+    }
+    let faults: Vec<Fault> =
+        tests.iter().enumerate().flat_map(|(place, test)| run(request, place, test)).collect();
+    if faults.is_empty() { Ok(()) } else { Err(failed("a test of the procedure does not hold", faults)) }
+}
+
+fn failed(message: &str, faults: Vec<Fault>) -> Refusal {
+    Refusal::new(Code::TestsFailed, format!("{message}; see errors")).at(GateName::Schema).with(faults)
+}
+
+fn run(request: &WriteRequest, place: usize, test: &Value) -> Vec<Fault> {
+    let at = |rest: &str| format!("/tests/{place}{rest}");
+    let Some(expect) = test.get("expect").filter(|expect| expect.is_object()) else {
+        return vec![Fault::new(at("/expect"), Code::TestsFailed, "a JSON Schema over the content")];
+    };
+    let schema = Schema {
+        kind: request.content.kind.clone(),
+        layer: None,
+        document: expect.clone(),
+        constraints: Vec::new(),
+        merge: BTreeMap::new(),
+    };
+    match schema.compile() {
+        Err(refusal) => vec![Fault::new(at("/expect"), Code::TestsFailed, refusal.message)],
+        Ok(schema) => schema
+            .check(&request.content)
+            .into_iter()
+            .map(|fault| {
+                let expected = format!("{}: {}", fault.path, fault.expected.unwrap_or_default());
+                Fault { actual: fault.actual, ..Fault::new(at(""), Code::TestsFailed, expected) }
+            })
+            .collect(),
+    }
+}

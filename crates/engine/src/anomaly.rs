@@ -1,0 +1,214 @@
+//! Agents that behave unlike themselves: a burst of writes, many that speak against what is known, another topic than ever
+//! (GOV-11.7, 11.9, D17). Their writes are suspended until a person has looked.
+
+use crate::sequencer::{Proposal, Touch};
+use crate::tenant::Tenant;
+use parking_lot::Mutex;
+use std::collections::{HashMap, VecDeque};
+use tabellion_core::claim::Claim;
+use tabellion_core::id::AgentId;
+use tabellion_core::log::{Actor, Event, Payload};
+use tabellion_core::time::Timestamp;
+
+/// Writes that are looked at together.
+const RECENT: usize = 20;
+/// The share of them that may speak against what is known.
+const AGAINST_MAX: f64 = 0.3;
+/// How far their topics may lie from the agent's own, as a Jensen-Shannon divergence.
+const DIVERGENCE_MAX: f64 = 0.6;
+/// Writes before an agent has topics of its own.
+const TOPICS_MIN: u64 = 200;
+/// Classes that words fall into.
+const CLASSES: usize = 64;
+/// Writes a minute that are never a burst.
+const BURST_MIN: f64 = 300.0;
+/// Minutes with writes before an agent has a pace of its own.
+const MINUTES_MIN: u64 = 10;
+
+/// What agents usually do.
+#[derive(Default)]
+pub(crate) struct Habits(Mutex<HashMap<AgentId, Habit>>);
+
+#[derive(Default)]
+struct Habit {
+    recent: VecDeque<(bool, Vec<u8>)>,
+    topics: Topics,
+    minute: (u64, u64),
+    minutes: u64,
+    /// Sum and sum of squares of writes over past minutes.
+    sums: (f64, f64),
+}
+
+/// How often each class of words was met.
+#[derive(Clone)]
+struct Topics {
+    counts: [u64; CLASSES],
+    writes: u64,
+}
+
+impl Default for Topics {
+    fn default() -> Self {
+        Self { counts: [0; CLASSES], writes: 0 }
+    }
+}
+
+impl Topics {
+    fn add(&mut self, classes: &[u8]) {
+        self.writes += 1;
+        for class in classes {
+            if let Some(count) = self.counts.get_mut(usize::from(*class)) {
+                *count += 1;
+            }
+        }
+    }
+
+    fn share(&self, class: usize) -> f64 {
+        let total: u64 = self.counts.iter().sum();
+        self.counts.get(class).map_or(0.0, |count| *count as f64 / total.max(1) as f64)
+    }
+
+    /// 0 for the same distribution, 1 for two that share nothing.
+    fn divergence(&self, other: &Self) -> f64 {
+        let part = |p: f64, m: f64| if p > 0.0 { p * (p / m).log2() } else { 0.0 };
+        (0..CLASSES)
+            .map(|class| {
+                let (p, q) = (self.share(class), other.share(class));
+                let m = f64::midpoint(p, q);
+                0.5 * (part(p, m) + part(q, m))
+            })
+            .sum()
+    }
+}
+
+impl Habit {
+    /// Takes in a write; says what is unlike the agent, if anything is.
+    fn note(&mut self, claim: &Claim, against: bool, now: Timestamp) -> Option<&'static str> {
+        let burst = self.is_burst(now);
+        let classes: Vec<u8> = claim.keys().map(|key| (key % CLASSES as u32) as u8).collect();
+        self.recent.push_back((against, classes));
+        if self.recent.len() > RECENT
+            && let Some((_, classes)) = self.recent.pop_front()
+        {
+            self.topics.add(&classes);
+        }
+        let full = self.recent.len() == RECENT;
+        let opposed = self.recent.iter().filter(|(against, _)| *against).count() as f64 / RECENT as f64;
+        match () {
+            () if burst => Some("it writes far faster than it ever did"),
+            () if full && opposed > AGAINST_MAX => Some("many of its writes speak against what is known"),
+            () if full && self.is_off_topic() => Some("it writes about something else than it ever did"),
+            () => None,
+        }
+    }
+
+    fn is_off_topic(&self) -> bool {
+        if self.topics.writes < TOPICS_MIN {
+            return false;
+        }
+        let mut recent = Topics::default();
+        self.recent.iter().for_each(|(_, classes)| recent.add(classes));
+        recent.divergence(&self.topics) > DIVERGENCE_MAX
+    }
+
+    fn is_burst(&mut self, now: Timestamp) -> bool {
+        let minute = now.as_micros() / 60_000_000;
+        if minute != self.minute.0 {
+            let writes = self.minute.1 as f64;
+            if self.minute.1 > 0 {
+                self.minutes += 1;
+                self.sums = (self.sums.0 + writes, self.sums.1 + writes * writes);
+            }
+            self.minute = (minute, 0);
+        }
+        self.minute.1 += 1;
+        if self.minutes < MINUTES_MIN {
+            return false;
+        }
+        let count = self.minutes as f64;
+        let mean = self.sums.0 / count;
+        let deviation = (self.sums.1 / count - mean * mean).max(0.0).sqrt();
+        self.minute.1 as f64 > BURST_MIN.max(mean + 4.0 * deviation)
+    }
+}
+
+/// Takes in a write of an agent, and suspends the agent if it is unlike itself.
+pub(crate) async fn watch(tenant: &Tenant, agent: AgentId, claim: &Claim, against: bool) {
+    let unlike = {
+        let mut habits = tenant.habits.0.lock();
+        habits.entry(agent).or_default().note(claim, against, tenant.now())
+    };
+    let Some(why) = unlike else { return };
+    tenant.habits.0.lock().remove(&agent);
+    let suspended = async {
+        let event = Event::AgentSuspended { agent };
+        let draft = tenant.draft(Actor::SERVER, event, Some(&Payload::Reason(why.to_owned()))).ok()?;
+        let trail = tenant.server_row("suspend_agent", "ok", vec![agent.to_string()]);
+        let touches = vec![Touch::Name("agent", agent.to_string())];
+        let proposal = Proposal { drafts: vec![draft], touches, check: Box::new(|_, _| Ok(())), trail };
+        tenant.sequencer.propose(proposal).await.ok()
+    };
+    if suspended.await.is_some() {
+        tracing::warn!(%agent, why, "writes of an agent are suspended");
+        metrics::counter!("tabellion_agents_suspended_total").increment(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tabellion_core::item::Content;
+    use tabellion_core::text::Analyser;
+
+    fn claim(text: &str) -> Claim {
+        let content = Content {
+            kind: "note".into(),
+            key: None,
+            text: text.into(),
+            triple: None,
+            fields: serde_json::Map::new(),
+            tags: Vec::new(),
+        };
+        Claim::of(&content, &mut Analyser::default())
+    }
+
+    fn at(minute: u64) -> Timestamp {
+        Timestamp::from_micros(minute * 60_000_000)
+    }
+
+    /// GOV-11.9, D17: more than 30% of twenty writes against what is known.
+    #[test]
+    fn contradictions_are_noticed() {
+        let mut habit = Habit::default();
+        let said = claim("the harbour is calm");
+        let mut noticed = Vec::new();
+        for number in 0..20 {
+            noticed.push(habit.note(&said, number % 3 == 0, at(1)));
+        }
+        assert!(noticed.iter().take(19).all(Option::is_none));
+        assert!(noticed.last().is_some_and(Option::is_some));
+    }
+
+    /// GOV-11.7, D17: an agent that has a pace and leaves it by far.
+    #[test]
+    fn bursts_are_noticed_only_against_a_pace() {
+        let mut habit = Habit::default();
+        let said = claim("the harbour is calm");
+        assert!((0..1_000).all(|_| habit.note(&said, false, at(0)).is_none()), "no pace yet");
+        let mut habit = Habit::default();
+        for minute in 0..12 {
+            assert!((0..10).all(|_| habit.note(&said, false, at(minute)).is_none()));
+        }
+        assert!((0..300).all(|_| habit.note(&said, false, at(20)).is_none()));
+        assert!(habit.note(&said, false, at(20)).is_some());
+    }
+
+    /// GOV-11.7, D17: twenty writes about something else than two hundred before.
+    #[test]
+    fn another_topic_is_noticed() {
+        let mut habit = Habit::default();
+        let (usual, other) =
+            (claim("the harbour is calm and the ferries sail"), claim("kidney dialysis dosage protocol"));
+        assert!((0..230).all(|number| habit.note(&usual, false, at(number)).is_none()));
+        assert!((0..40).any(|number| habit.note(&other, false, at(300 + number)).is_some()));
+    }
+}

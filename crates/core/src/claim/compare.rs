@@ -5,18 +5,22 @@
 
 use super::lexicon::axis_of;
 use super::places::level;
-use super::quantity::{CLOCK, DAY, MARK_END, MARK_SINCE, MARK_START, Value};
+use super::quantity::{CLOCK, DAY, MARK_ANCHOR, MARK_END, MARK_SINCE, MARK_START, Value};
 use super::statement::{
-    DATED, DEFINITE, DENIED, EVENT, FUTURE, HAS_DENIAL, Kind, NO_CLAIM, NONE, PARTIAL, PAST, PERFECT,
-    SLOT_NAME, SLOT_PLACE, SLOT_WHERE, Statement, Token,
+    DATED, DEFINITE, DENIED, DENIED_SIDE, EVENT, FUTURE, HAS_DENIAL, Kind, NO_CLAIM, NONE, PARTIAL, PAST,
+    PERFECT, PERIODIC, SIDE_OF_NOUN, SIDE_WHICH, SLOT_BY, SLOT_NAME, SLOT_PLACE, SLOT_WHERE, Statement,
+    Token,
 };
 use super::{Method, hash64};
 use std::sync::LazyLock;
 
 /// An event told with this many words in common is the same event.
-const SAME_EVENT_TOKENS: usize = 6;
+const SAME_EVENT_TOKENS: usize = 8;
 /// Something may run past midnight, so an end this many minutes before its start is the most that is an error.
 const MINUTES_BACK_MAX: f64 = 240.0;
+
+/// The bits of a side that say which.
+const SIDE_MASK: u8 = 7;
 
 /// How the two contradict, if they do.
 pub(super) fn judge(known: &Statement, new: &Statement) -> Option<Method> {
@@ -73,6 +77,10 @@ fn same_words(known: &Statement, new: &Statement) -> Option<Method> {
 
 /// What the opposites of two statements with the same words say.
 struct Sides {
+    /// An opposite that tells which thing is meant differs.
+    which: bool,
+    /// Only opposites before nouns differ.
+    of_nouns: bool,
     /// Any opposite differs.
     differ: bool,
     /// The two-sided ones that differ, odd in number.
@@ -89,17 +97,21 @@ impl Sides {
             sides.sort_unstable();
             sides
         };
-        let apart = |kind: Kind| {
+        let mut found = Self { which: false, of_nouns: true, differ: false, odd: false, state: false };
+        let mut apart = |kind: Kind| {
             let (a, b) = (sides(known, kind), sides(new, kind));
-            a.iter().zip(&b).filter(|(a, b)| a != b).count()
+            let apart = a.iter().zip(&b).filter(|(a, b)| a.1 & SIDE_MASK != b.1 & SIDE_MASK);
+            for (a, b) in apart.clone() {
+                found.which |= (a.1 | b.1) & SIDE_WHICH != 0;
+                found.of_nouns &= a.1 & b.1 & SIDE_OF_NOUN != 0;
+            }
+            apart.count()
         };
-        let (axes, states) = (apart(Kind::Axis), apart(Kind::State));
-        let orders = apart(Kind::Order);
-        Self {
-            differ: axes + states + orders > 0,
-            odd: axes % 2 == 1 && orders == 0,
-            state: states > 0 && orders == 0,
-        }
+        let (axes, states, orders) = (apart(Kind::Axis), apart(Kind::State), apart(Kind::Order));
+        found.differ = axes + states + orders > 0;
+        found.odd = axes % 2 == 1 && orders == 0;
+        found.state = states > 0 && orders == 0;
+        found
     }
 }
 
@@ -117,11 +129,12 @@ fn opposed(
     if !sides.differ {
         return (denial && !partial).then_some(Method::Negation);
     }
-    if partial || denial {
+    if partial || denial || sides.which || (sides.of_nouns && may_be_another(known)) {
         return None;
     }
-    let denied = known.is(HAS_DENIAL);
-    (sides.odd || (sides.state && !denied)).then_some(Method::Antonym)
+    // What is neither the one nor the other is possible.
+    let denied = known.is(DENIED_SIDE) || new.is(DENIED_SIDE);
+    ((sides.odd || sides.state) && !denied).then_some(Method::Antonym)
 }
 
 /// "has no children" against "has two children".
@@ -132,11 +145,21 @@ fn none_against_some(known: &Statement, new: &Statement, denial: bool) -> Option
     (denial && none.is(NONE) && only && same_time(known, new)).then_some(Method::Negation)
 }
 
+/// Tells of something that can happen again, in too few words to be surely the same.
+fn may_be_another(statement: &Statement) -> bool {
+    let past = statement.flags & (PAST | PERFECT) != 0;
+    let again = statement.is(PERIODIC | PARTIAL) || statement.tokens.len() < SAME_EVENT_TOKENS;
+    statement.is(EVENT) && past && again
+}
+
 /// Whether the verbs speak of the same time.
 fn same_time(known: &Statement, new: &Statement) -> bool {
     let tense = |statement: &Statement| statement.flags & (PAST | PERFECT | FUTURE);
     let (a, b) = (tense(known), tense(new));
+    // "won't start" denies that it starts.
+    let willing = (a | b) == FUTURE && (known.is(HAS_DENIAL) || new.is(HAS_DENIAL));
     a == b
+        || willing
         || (a | b) == PAST | PERFECT
         || ((a | b) == PERFECT && (known.is(HAS_DENIAL) || new.is(HAS_DENIAL)))
 }
@@ -153,12 +176,20 @@ struct Values {
     times_apart: bool,
     /// Only one of the two names a time.
     one_sided_time: bool,
+    /// How many are apart and no times: where more than one is, they are two things.
+    count: usize,
 }
 
 impl Values {
     fn of(known: &Statement, new: &Statement) -> Self {
-        let mut found =
-            Self { unlike: false, apart: None, moved: false, times_apart: false, one_sided_time: false };
+        let mut found = Self {
+            unlike: false,
+            apart: None,
+            moved: false,
+            times_apart: false,
+            one_sided_time: false,
+            count: 0,
+        };
         let (a, b) = (sorted(&known.values), sorted(&new.values));
         let mut families: Vec<u8> = a.iter().chain(&b).map(Value::family).collect();
         families.dedup();
@@ -187,7 +218,9 @@ impl Values {
             if a.is_relative() {
                 self.moved |= !a.is_same(b);
             } else if a.is_apart(b) {
+                self.moved |= (a.mark | b.mark) & MARK_ANCHOR != 0;
                 self.times_apart |= time;
+                self.count += usize::from(!time);
                 if self.apart.is_none_or(|known| known.is_time()) {
                     self.apart = Some(*a);
                 }
@@ -205,7 +238,8 @@ fn sorted(values: &[Value]) -> Vec<Value> {
 /// What a differing value says of two statements with the same words.
 fn value_method(known: &Statement, new: &Statement, values: &Values) -> Option<Method> {
     let apart = values.apart?;
-    let dated = known.is(DATED) && new.is(DATED);
+    let since = apart.mark & MARK_SINCE != 0;
+    let dated = (known.is(DATED) && new.is(DATED)) || since;
     if apart.is_time() {
         return (dated && !values.moved).then_some(Method::Date);
     }
@@ -214,15 +248,18 @@ fn value_method(known: &Statement, new: &Statement, values: &Values) -> Option<M
         return None;
     }
     let tense = |statement: &Statement| statement.flags & (PAST | PERFECT);
-    let same_event = known.tokens.len() >= SAME_EVENT_TOKENS;
-    let again = known.is(EVENT) && tense(known) != 0 && !same_event;
-    (tense(known) == tense(new) && !again).then_some(Method::Number)
+    (tense(known) == tense(new) && !may_be_another(known) && values.count == 1).then_some(Method::Number)
 }
 
 /// The same statement but for what fills its one place.
 fn other_fill(known: &Statement, new: &Statement) -> bool {
     let (a, b) = (known.slot, new.slot);
-    if a.sort == 0 || a.sort != b.sort || known.is(HAS_DENIAL) || new.is(HAS_DENIAL) {
+    if a.sort == 0
+        || a.sort != b.sort
+        || (known.is(PARTIAL) && new.is(PARTIAL))
+        || known.is(HAS_DENIAL)
+        || new.is(HAS_DENIAL)
+    {
         return false;
     }
     let values = Values::of(known, new);
@@ -240,7 +277,7 @@ fn rest(statement: &Statement) -> impl Iterator<Item = &Token> {
 fn state_time(known: &Statement, new: &Statement) -> bool {
     let tense = |statement: &Statement| statement.flags & (PAST | PERFECT | FUTURE);
     let once = known.is(DATED) && new.is(DATED);
-    tense(known) == tense(new) && (tense(known) == 0 || once)
+    tense(known) == tense(new) && (tense(known) == 0 || once || known.slot.sort == SLOT_BY)
 }
 
 fn fills_exclude(known: &Statement, new: &Statement) -> bool {
@@ -256,7 +293,7 @@ fn fills_exclude(known: &Statement, new: &Statement) -> bool {
     };
     match known.slot.sort {
         SLOT_NAME => named(known) && named(new),
-        SLOT_PLACE => named(known) == named(new) && level(a) == level(b),
+        SLOT_PLACE | SLOT_BY => named(known) == named(new) && level(a) == level(b),
         SLOT_WHERE => {
             let definite = known.is(DEFINITE) && new.is(DEFINITE);
             named(known) == named(new) && level(a) == level(b) && (named(known) || definite)
@@ -268,15 +305,22 @@ fn fills_exclude(known: &Statement, new: &Statement) -> bool {
 /// "X before Y" against "X after Y" or "Y before X"; `Some(None)` when the two agree.
 fn around_an_order(known: &Statement, new: &Statement) -> Option<Option<Method>> {
     let (a, b) = (pivot(known)?, pivot(new)?);
-    let split = |statement: &Statement, at: usize| {
+    fn split(statement: &Statement, at: usize) -> (&[Token], &[Token]) {
         let (left, right) = statement.tokens.split_at_checked(at).unwrap_or_default();
-        (bag(left.iter()), bag(right.iter().skip(1)))
-    };
+        (left, right.get(1..).unwrap_or_default())
+    }
+    if !known.values.is_empty() || !new.values.is_empty() {
+        return None;
+    }
     let ((left, right), (other_left, other_right)) = (split(known, a.0), split(new, b.0));
     if known.is(DENIED) != new.is(DENIED) || known.is(HAS_DENIAL) {
         return None;
     }
-    let turned = left == other_right && right == other_left && left != right;
+    let holds = |all: &[Token], some: &[Token]| {
+        some.iter().all(|token| all.iter().any(|other| other.hash() == token.hash()))
+    };
+    let apart = bag(right.iter()) != bag(other_right.iter()) && !right.is_empty() && !other_right.is_empty();
+    let turned = apart && holds(other_left, right) && holds(left, other_right);
     match (turned, a.1 == b.1) {
         (true, true) => Some(Some(Method::Order)),
         (true, false) => Some(None),

@@ -20,6 +20,8 @@ pub(super) enum Role {
     No,
     /// Makes a statement a guess, a wish or a condition.
     Hedge,
+    /// Makes the verb after it a guess.
+    Modal,
     /// A form of "be", by tense.
     Be(Tense),
     /// "has", "had", "does", "will": gives the tense and little else.
@@ -75,10 +77,10 @@ pub(super) enum Opens {
     Name,
 }
 
-const FILLERS: &str = "a an the also just really very quite now currently still already presently so too then \
+const FILLERS: &str = "mr mrs ms a an the also just really very quite now currently still already presently so too then \
     please actually indeed even well today's simply fully exactly precisely always sometimes someone somebody \
     anyone anybody everyone everybody something anything everything yet anymore officially nowadays overall there \
-    definitely certainly clearly truly totally completely entirely absolutely both either own at_present do does";
+    definitely certainly clearly truly totally completely entirely absolutely both either";
 
 const LINKS: &str = "of in on at for to with as about onto per than";
 const PREPOSITIONS: &str = "from against under above below behind inside outside between during by into via \
@@ -89,11 +91,13 @@ const FUNCTIONS: &str = "its it this these those can must should shall to's one'
 const PRONOUNS: &str = "i you he she we they me him her us them my your his our their mine yours hers ours theirs \
     myself himself herself themselves yourself";
 const NEGATORS: &str = "not never nobody nothing neither nor nowhere none noone cannot +not";
-const HEDGES: &str = "if unless might could would maybe perhaps possibly whether suppose supposedly hopefully wish \
+const HEDGES: &str = "if unless maybe perhaps possibly whether suppose supposedly hopefully wish \
     wishes hypothetically allegedly reportedly presumably potentially imagine";
+const MODALS: &str = "might could would";
 const PARTIALS: &str = "some several many few certain partly various most another other others";
 
-const BE_PRESENT: &str = "is are am be being";
+/// A colon after a few words says what they are.
+const BE_PRESENT: &str = "is are am be being :";
 const BE_PAST: &str = "was were";
 
 /// Words that mean the same here, the first standing for all.
@@ -134,7 +138,6 @@ const SAME: &[&str] = &[
     "maximum max",
     "minimum min",
     "total overall",
-    "listen listens",
     "name called named",
     "fix repair",
     "choose select pick",
@@ -148,10 +151,6 @@ const SAME: &[&str] = &[
     "use utilize utilise",
     "centre center",
     "organise organize",
-    "own owner",
-    "own possess",
-    "manage manager",
-    "lead leader",
 ];
 
 /// Opposites: the two sides apart by a bar.
@@ -163,7 +162,7 @@ const AXES: &[&str] = &[
     "enable enabled activate activated|disable disabled deactivate deactivated",
     "active|inactive idle dormant",
     "alive living|dead deceased",
-    "like love enjoy adore likes loves enjoys fond|hate dislike detest loathe despise hates dislikes",
+    "like love enjoy adore likes loves enjoys fond prefer|hate dislike detest loathe despise hates dislikes",
     "accept accepted approve approved|reject rejected decline declined refuse refused deny denied",
     "pass passed succeed succeeded|fail failed",
     "win won|lose lost",
@@ -197,7 +196,6 @@ const AXES: &[&str] = &[
     "mandatory required compulsory obligatory|optional voluntary",
     "internal|external",
     "include included including|exclude excluded excluding",
-    "import|export",
     "major|minor",
     "positive|negative",
     "stable|unstable",
@@ -237,30 +235,22 @@ const AXES: &[&str] = &[
     "introvert introverted|extrovert extroverted",
     "male man|female woman",
     "confirm confirmed|cancel cancelled canceled",
-    "win-win|lose-lose",
     "appear appeared|disappear disappeared vanish vanished",
-    "arrive arrived|depart departed",
     "hire hired|fire fired dismissed sacked",
-    "insured|uninsured",
     "malignant|benign",
     "solvent|insolvent bankrupt",
     "sober|drunk",
     "asleep|awake",
     "vulnerable|invulnerable patched",
     "compatible|incompatible",
-    "refundable|nonrefundable non-refundable",
-    "pregnant|non-pregnant",
     "tolerant|intolerant",
-    "qualified|unqualified",
     "running runs|stopped halted",
     "buyer|seller",
     "lend lent|borrow borrowed",
-    "with|without_it",
     "attach attached|detach detached",
     "install installed|uninstall uninstalled",
     "mount mounted|unmount unmounted",
     "add added|remove removed delete deleted",
-    "win-only|lose-only",
     "optimistic|pessimistic",
     "friendly|hostile unfriendly",
     "loud noisy|quiet silent",
@@ -271,35 +261,31 @@ const AXES: &[&str] = &[
     "thick|thin",
     "sweet|bitter sour",
     "binding|nonbinding non-binding",
-    "urgent|non-urgent",
     "exempt|taxable",
     "ahead|behind",
-    "prefer prefers|avoid avoids",
     "bullish|bearish",
     "improve improved improving|worsen worsened worsening deteriorate deteriorated",
     "calm relaxed|anxious nervous stressed",
     "confident|insecure_self unsure",
     "excited thrilled|bored unexcited",
     "inspiring motivating uplifting|discouraging demotivating uninspiring",
-    "supportive encouraging|unsupportive",
     "kept keep|abandon abandoned",
     "proud|ashamed",
-    "interested|uninterested",
-    "rewarding fulfilling|unrewarding unfulfilling pointless",
+    "rewarding fulfilling|pointless",
     "peaceful|chaotic stressful",
     "beautiful gorgeous|ugly",
-    "useful helpful|useless unhelpful",
-    "important|unimportant irrelevant insignificant",
-    "comfortable|uncomfortable",
+    "useful|useless",
+    "important significant|irrelevant insignificant",
     "delicious tasty|disgusting awful",
     "fun entertaining|boring dull tedious",
+    "great wonderful amazing awesome excellent fantastic|terrible horrible dreadful",
 ];
 
-/// States of which one holds at a time.
+/// States of which one holds at a time: at most eight a line, the bits that a token has.
 const STATES: &[&str] = &[
     "married|single unmarried|divorced|widowed|engaged",
     "vegan|vegetarian|+meat carnivore omnivore",
-    "red|green|blue|yellow|orange|purple|black|white|grey gray|brown|pink",
+    "red|green|blue|yellow|orange|brown|black|white",
     "left-handed|right-handed",
     "morning|evening|afternoon|night",
     "spring|summer|autumn|winter",
@@ -317,7 +303,7 @@ const STATES: &[&str] = &[
 /// Starts and ends of one thing: family by family.
 const ORDERS: &[&str] = &[
     "begin start starts started commence launch kickoff starts_at|finish end ends ended conclude conclude ends_at",
-    "born birth|die died death",
+    "bear birth|die died death",
     "issued effective|expire expires expired expiry expiration",
     "depart departs departed leaves|arrive arrives arrived lands landed",
     "joined hired|resigned retired quit",
@@ -431,7 +417,7 @@ const DATED: &str = "bear birth birthday die death deadline due expire expiry ex
     launch release found establish schedule wedding marry anniversary appointment depart arrive graduate retire sign \
     construct publish invent discover founded signed interview exam surgery hearing trial election conference \
     meeting kickoff closing move join hire since renewal renew effective demo review closes opens flight checkup \
-    delivery birthdate concert party ceremony audit migration cutover maturity mature premiere festival workshop \
+    delivery birthdate build concert party ceremony audit migration cutover maturity mature premiere festival workshop \
     invent premier incorporate built-in adopt abolish ratify constructed completion open close leave";
 
 /// Verbs that open a place for one value.
@@ -473,7 +459,7 @@ const SLOTS: &[(&str, &[&str])] = &[
 
 /// Nouns that have one value of any sort; also predicates of triples.
 const FUNCTIONAL: &str = "capital name port status state version language currency timezone region address email \
-    password favorite default color height weight size birthday birthdate birthplace nationality deadline location \
+    password favorite favourite default color colour height weight size birthday birthdate birthplace nationality deadline location \
     hostname domain url license priority severity mode level gender sex species blood-type salary rent cost title \
     seat room gate terminal carrier isbn ssn iban bic vat postcode zip phone hometown residence headquarters \
     engine framework platform os environment protocol format encoding codename nickname surname model budget \
@@ -505,14 +491,25 @@ const IRREGULAR: &str = "went:go gone:go bought:buy ate:eat eaten:eat saw:see se
 
 /// Verbs of the table above whose form is no past.
 const NOT_PAST: &str = "read put cut set hit shut quit hurt spread split cost beat people men women wives lives teeth \
-    feet mice children married marries dying lying tying leaves become saw";
+    feet mice children married marries dying lying tying leaves become";
 
 /// Words in un- that are no denial.
 const UN_WORDS: &str = "under until unit unite union unique unless uncle universe university universal uniform \
-    understand underst underwent undergo underground understood undertake unanim unicorn unison undo unix unity united units unveil unveiled unfold unlock uninstall unmount unload unpack unexcited \
-    unhappy unavailable unsafe unstable unlawful unlocked unemployed uninsured unqualified unmarried unwell unhealthy \
-    unencrypted unfriendly unsuccessful unfinished unprofitable unless uninspiring unsupportive unfulfilling \
-    unrewarding unimportant uncomfortable unhelpful uninterested unsure unmounted uninstalled";
+    understand understands understanding underwent undergo underground understood undertake undertook unanimous \
+    unicorn unison undo unix unity united units unveil unveiled unfold unfolds unlock unlocked unload unpack \
+    uninstall uninstalled unmount unmounted unemployed underlying unions uncles universities unicef";
+
+/// Nouns that a number after them names: another number is another thing.
+const NUMBERED: &str = "room ticket invoice clause sprint chapter section article page line issue order case exhibit \
+    figure table step phase stage question item build job run node server host rack district route highway class \
+    season episode volume part test bus track lot apartment game level lane task story unit flight bug pr rfc";
+
+/// Opposites that tell which, before a noun: the north wall is not the south wall.
+const WHICH: &str = "northern north southern south eastern east western west first last internal external inside \
+    outside";
+
+/// What happens again and again says so.
+const PERIODIC: &str = "daily nightly weekly monthly hourly yearly quarterly every each again another";
 
 const SPEECH: &str = "say tell claim write ask reply shout whisper quote announce state insist";
 
@@ -527,7 +524,11 @@ pub(super) struct Lexicon {
     dated: HashMap<String, ()>,
     speech: HashMap<String, ()>,
     opens: HashMap<String, Opens>,
+    nouns: HashMap<&'static str, Opens>,
     un_words: HashMap<&'static str, ()>,
+    numbered: HashMap<String, ()>,
+    periodic: HashMap<&'static str, ()>,
+    which: HashMap<&'static str, ()>,
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::build);
@@ -569,7 +570,11 @@ impl Lexicon {
             dated: stem_set(DATED),
             speech: stem_set(SPEECH),
             opens: opens(),
+            nouns: nouns(),
             un_words: UN_WORDS.split_whitespace().map(|word| (word, ())).collect(),
+            numbered: stem_set(NUMBERED),
+            periodic: PERIODIC.split_whitespace().map(|word| (word, ())).collect(),
+            which: WHICH.split_whitespace().map(|word| (word, ())).collect(),
         };
         lexicon.add_same();
         lexicon.add_opposites();
@@ -666,8 +671,26 @@ impl Lexicon {
         self.speech.contains_key(stem)
     }
 
+    pub(super) fn is_numbered(&self, stem: &str) -> bool {
+        self.numbered.contains_key(stem)
+    }
+
+    pub(super) fn is_periodic(&self, word: &str) -> bool {
+        self.periodic.contains_key(word)
+    }
+
+    pub(super) fn tells_which(&self, word: &str) -> bool {
+        self.which.contains_key(word)
+    }
+
+    /// What a verb opens, by its stem.
     pub(super) fn opens(&self, stem: &str) -> Option<Opens> {
         self.opens.get(stem).copied()
+    }
+
+    /// What a noun opens, as it is written: "review" and "reviewer" share a stem and no more.
+    pub(super) fn noun(&self, word: &str) -> Option<Opens> {
+        self.nouns.get(word).copied()
     }
 
     /// The rest of a word that un- denies.
@@ -688,13 +711,14 @@ fn surface() -> HashMap<&'static str, Role> {
         (PRONOUNS, Role::Pronoun),
         (NEGATORS, Role::Negator),
         (HEDGES, Role::Hedge),
+        (MODALS, Role::Modal),
         (PARTIALS, Role::Partial),
         (BE_PRESENT, Role::Be(Tense::Present)),
         (BE_PAST, Role::Be(Tense::Past)),
         ("been", Role::Be(Tense::Perfect)),
         ("has have", Role::Have(Tense::Present)),
         ("had", Role::Have(Tense::Past)),
-        ("did formerly previously once +past", Role::Aux(Tense::Past)),
+        ("did formerly previously +past", Role::Aux(Tense::Past)),
         ("do does", Role::Aux(Tense::Present)),
         ("will shall", Role::Aux(Tense::Future)),
         ("no +no", Role::No),
@@ -718,13 +742,10 @@ fn irregular() -> HashMap<&'static str, (&'static str, bool)> {
 }
 
 fn opens() -> HashMap<String, Opens> {
-    let mut map: HashMap<String, Opens> =
-        SLOTS.iter().map(|(verb, after)| (stem(verb), Opens::After(after))).collect();
-    for word in FUNCTIONAL.split_whitespace() {
-        map.entry(stem(word)).or_insert(Opens::Any);
-    }
-    for word in NAMED.split_whitespace() {
-        map.entry(stem(word)).or_insert(Opens::Name);
-    }
-    map
+    SLOTS.iter().map(|(verb, after)| (stem(verb), Opens::After(after))).collect()
+}
+
+fn nouns() -> HashMap<&'static str, Opens> {
+    let named = NAMED.split_whitespace().map(|word| (word, Opens::Name));
+    named.chain(FUNCTIONAL.split_whitespace().map(|word| (word, Opens::Any))).collect()
 }

@@ -65,8 +65,10 @@ pub(super) const MARK_START: u8 = 4;
 pub(super) const MARK_END: u8 = 8;
 /// The unit was converted, so that a rounding is no difference.
 const MARK_CONVERTED: u8 = 16;
-/// The value was read from a field of its own, with no words around it.
+/// Since when something holds.
 pub(super) const MARK_SINCE: u8 = 32;
+/// The time that a statement begins with: when the rest holds.
+pub(super) const MARK_ANCHOR: u8 = 64;
 
 impl Value {
     fn point(dim: u8, at: f64) -> Self {

@@ -1,7 +1,7 @@
 //! One sentence as a statement: its content words in order, its values, and how it is meant.
 
 use super::lexicon::{Bound, Lexicon, Opens, Role, Tense, lexicon};
-use super::quantity::{self, DAY, MARK_END, MARK_SINCE, MARK_START, Value};
+use super::quantity::{self, DAY, MARK_ANCHOR, MARK_END, MARK_SINCE, MARK_START, Value};
 use super::words::{Sentence, Word};
 use super::{Features, hash24, hash64};
 use crate::text::Analyser;
@@ -34,6 +34,12 @@ pub(super) const HAS_DENIAL: u16 = 1024;
 pub(super) const DEFINITE: u16 = 2048;
 /// Nothing but a value or a few words: no sentence of its own.
 pub(super) const BARE: u16 = 4096;
+
+/// Happens again and again.
+pub(super) const PERIODIC: u16 = 8192;
+
+/// An opposite is denied: neither side is claimed.
+pub(super) const DENIED_SIDE: u16 = 16_384;
 
 /// A content word: 24 bits of hash, 3 of kind, 5 of side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
@@ -102,6 +108,14 @@ pub(super) const SLOT_WHERE: u8 = 4;
 pub(super) const SLOT_ANY: u8 = 2;
 /// The name that a noun has.
 pub(super) const SLOT_NAME: u8 = 3;
+
+/// Stands after "by": who did it, which does not change.
+pub(super) const SLOT_BY: u8 = 5;
+
+/// An opposite before its noun, ahead of the verb: it tells which thing is meant.
+pub(super) const SIDE_WHICH: u8 = 16;
+/// An opposite before its noun.
+pub(super) const SIDE_OF_NOUN: u8 = 8;
 
 /// One sentence, taken apart.
 #[derive(Debug, Clone, PartialEq, Default, minicbor::Encode, minicbor::Decode)]
@@ -186,6 +200,10 @@ struct Reader<'a> {
     copula: Option<usize>,
     open: bool,
     said: bool,
+    /// "has been doing": no single event.
+    lasting: bool,
+    /// Before which token the last denial stands.
+    denied_at: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
@@ -208,6 +226,8 @@ impl<'a> Reader<'a> {
             copula: None,
             open: false,
             said: false,
+            lasting: false,
+            denied_at: None,
         }
     }
 
@@ -239,8 +259,12 @@ impl<'a> Reader<'a> {
 
     fn value(&mut self) -> bool {
         let Some(rest) = self.words.get(self.at..) else { return false };
-        let before = self.before.as_deref();
+        let before = self.before.clone();
+        let before = before.as_deref();
         let Some((mut value, taken)) = quantity::value(rest, before) else { return false };
+        if value.dim == quantity::COUNT && self.bound.is_none() && self.names_a_thing() {
+            return false;
+        }
         if matches!(before, Some("since")) {
             value.mark |= MARK_SINCE;
         }
@@ -253,6 +277,9 @@ impl<'a> Reader<'a> {
             (true, Some(end), _) => value.mark |= if end { MARK_END } else { MARK_START },
             _ => {}
         }
+        if value.is_time() && self.out.tokens.is_empty() && self.order.is_none() && self.copula.is_none() {
+            value.mark |= MARK_ANCHOR;
+        }
         if value.is_time() && self.copula == Some(self.out.tokens.len()) {
             self.out.flags |= DATED;
         }
@@ -264,6 +291,13 @@ impl<'a> Reader<'a> {
         }
         self.at += taken;
         true
+    }
+
+    /// "Room 12": the number is part of a name.
+    fn names_a_thing(&mut self) -> bool {
+        let Some(before) = self.before.clone() else { return false };
+        let stem = self.stem(&before);
+        self.lexicon.is_numbered(&stem)
     }
 
     fn starts(&self) -> bool {
@@ -299,10 +333,26 @@ impl<'a> Reader<'a> {
         if self.stopped(text) {
             return self.deny();
         }
+        self.present(text);
+        if self.lexicon.is_periodic(text) {
+            self.out.flags |= PERIODIC;
+        }
+        if text == ":" && self.noun == SLOT_NAME {
+            self.noun = SLOT_ANY;
+        }
         let known = self.lexicon.surface(text).filter(|role| !capital || !matches!(role, Role::Hedge));
         match known {
             Some(role) => self.apply(role, text, capital),
             None => self.content(text, capital),
+        }
+    }
+
+    /// A verb in -s right after a name is in the present, whatever participles follow.
+    fn present(&mut self, text: &str) {
+        let after_name = self.at == 2 && self.words.first().is_some_and(|word| word.capital && !word.owner);
+        let verb = text.ends_with('s') && !text.ends_with("ss") && self.lexicon.surface(text).is_none();
+        if after_name && verb && self.words.get(1).is_some_and(|word| !word.capital) {
+            self.tense(Tense::Present);
         }
     }
 
@@ -313,6 +363,7 @@ impl<'a> Reader<'a> {
     }
 
     fn deny(&mut self) {
+        self.denied_at = Some(self.out.tokens.len());
         self.denials += 1;
         self.out.flags |= HAS_DENIAL;
     }
@@ -330,11 +381,17 @@ impl<'a> Reader<'a> {
                 self.out.flags |= NONE;
             }
             Role::Hedge => self.out.flags |= NO_CLAIM,
+            // Once the verb is known, it is in a clause of its own.
+            Role::Modal if !self.tense_known => self.out.flags |= NO_CLAIM,
+            Role::Modal => {}
             Role::Be(tense) => self.be(tense),
             Role::Have(tense) => self.have(tense),
             Role::Aux(tense) => self.tense(tense),
             Role::Partial => {
-                self.out.flags |= PARTIAL;
+                // What is said of some leaves the others open; whom it is said to does not matter.
+                if self.out.tokens.is_empty() && !self.tense_known {
+                    self.out.flags |= PARTIAL;
+                }
                 self.push(text, Kind::Other, 0);
             }
             Role::Bound(bound) => self.bound = Some(bound),
@@ -343,6 +400,9 @@ impl<'a> Reader<'a> {
     }
 
     fn filler(&mut self, text: &str) {
+        if matches!(text, "a" | "an") && self.at == 1 {
+            self.out.flags |= PARTIAL;
+        }
         if self.open && text == "the" {
             self.out.flags |= DEFINITE;
         }
@@ -351,6 +411,7 @@ impl<'a> Reader<'a> {
     fn link(&mut self, text: &str) {
         self.features.function(text);
         let opens = match self.pending {
+            Some(Opens::After(after)) if after.contains(&text) && text == "by" => SLOT_BY,
             Some(Opens::After(after)) if after.contains(&text) => SLOT_PLACE,
             _ if self.copula == Some(self.out.tokens.len()) && matches!(text, "in" | "at") => SLOT_WHERE,
             _ => 0,
@@ -364,12 +425,8 @@ impl<'a> Reader<'a> {
     }
 
     fn preposition(&mut self, text: &str) {
-        let by = matches!(self.pending, Some(Opens::After(after)) if after.contains(&text));
         self.push(text, Kind::Other, 0);
         self.link(text);
-        if by {
-            self.pending = None;
-        }
     }
 
     fn open_slot(&mut self, sort: u8) {
@@ -391,6 +448,9 @@ impl<'a> Reader<'a> {
     fn be(&mut self, tense: Tense) {
         self.features.function("be");
         self.tense(tense);
+        let next = self.words.get(self.at).map_or("", |word| word.text.as_str());
+        let passive = next.ends_with("ed") || self.lexicon.irregular(next).is_some_and(|(_, past)| past);
+        self.lasting |= tense == Tense::Perfect && !passive;
         self.close();
         self.copula = Some(self.out.tokens.len());
         if self.noun != 0 && self.out.slot.sort == 0 {
@@ -431,6 +491,7 @@ impl<'a> Reader<'a> {
             | Role::Negator
             | Role::No
             | Role::Hedge
+            | Role::Modal
             | Role::Be(_)
             | Role::Aux(_)
             | Role::Have(_)
@@ -447,8 +508,36 @@ impl<'a> Reader<'a> {
         if kind == Kind::Order {
             self.order = Some(side == 1);
         }
+        let before_noun = self.before_noun();
+        if before_noun && self.lexicon.tells_which(text) {
+            return self.push(text, Kind::Plain, 0);
+        }
+        let before_noun = before_noun && self.after_article();
+        let place = match (before_noun, self.tense_known || self.copula.is_some()) {
+            (true, false) if kind != Kind::Order => SIDE_WHICH | SIDE_OF_NOUN,
+            (true, true) if kind != Kind::Order => SIDE_OF_NOUN,
+            _ => 0,
+        };
+        if self.denied_at == Some(self.out.tokens.len()) {
+            self.out.flags |= DENIED_SIDE;
+        }
         self.features.opposite(salt, number, side);
+        let side = side | place;
         self.out.tokens.push(Token::new(hash24(&format!("{salt}{number}")), kind, side));
+    }
+
+    /// Whether an article or a possessive stands before, or nothing: then this is no verb.
+    fn after_article(&self) -> bool {
+        let articles = ["the", "a", "an", "my", "your", "his", "her", "our", "their", "its", "this", "that"];
+        self.before.as_deref().is_none_or(|before| articles.contains(&before))
+    }
+
+    /// Whether a content word follows at once, in the same phrase.
+    fn before_noun(&self) -> bool {
+        let here = self.at.checked_sub(1).and_then(|at| self.words.get(at));
+        let next = self.words.get(self.at).map(|word| word.text.as_str());
+        let noun = |word: &str| self.lexicon.surface(word).is_none() && !word.ends_with("ing");
+        here.is_some_and(|word| !word.stop) && next.is_some_and(noun)
     }
 
     fn content(&mut self, text: &str, capital: bool) {
@@ -460,14 +549,16 @@ impl<'a> Reader<'a> {
             self.out.flags |= HAS_DENIAL;
         }
         let same = self.lexicon.same(&stem).to_owned();
-        self.note(&same, past || text.ends_with("ed"));
+        self.note(&same, past || (text.ends_with("ed") && !text.contains('-')));
         let name = if capital { Kind::Name } else { Kind::Plain };
         match self.lexicon.of_stem(&stem) {
-            Some(role) => self.opposite(role, &same, capital),
+            Some(role) => self.opposite(role, text, capital),
             None if same == "in" => {}
             None => self.push(&same, name, 0),
         }
-        self.open_after(&same, capital);
+        if !capital {
+            self.open_after(text, &same);
+        }
     }
 
     /// What a verb or a noun says of the statement as a whole.
@@ -484,12 +575,9 @@ impl<'a> Reader<'a> {
         self.said |= self.lexicon.is_speech(stem);
     }
 
-    fn open_after(&mut self, stem: &str, capital: bool) {
-        if capital {
-            return;
-        }
+    fn open_after(&mut self, text: &str, stem: &str) {
         let free = self.out.slot.sort == 0 && !self.open;
-        match self.lexicon.opens(stem) {
+        match self.lexicon.noun(text).or_else(|| self.lexicon.opens(stem)) {
             Some(Opens::After([""])) if free => self.open_slot(SLOT_PLACE),
             Some(after @ Opens::After(_)) => self.pending = Some(after),
             Some(Opens::Any) => self.named(SLOT_ANY),
@@ -534,6 +622,9 @@ impl<'a> Reader<'a> {
         let quoted = sentence.words.iter().filter(|word| word.quoted).count();
         if sentence.asks || (quoted >= 3 && self.said) || self.at < self.words.len() {
             self.out.flags |= NO_CLAIM;
+        }
+        if self.lasting {
+            self.out.flags &= !EVENT;
         }
         if self.denials % 2 == 1 {
             self.out.flags |= DENIED;

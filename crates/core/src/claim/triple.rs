@@ -1,6 +1,6 @@
 //! Statements in three parts: the fingerprint of what they say, and properties that have one value.
 
-use super::lexicon::{Opens, lexicon};
+use super::lexicon::lexicon;
 use super::quantity::{self, Value};
 use super::words::{Word, sentences};
 use super::{hash24, hash64};
@@ -51,6 +51,11 @@ impl Said {
             value: value_of(&triple.object),
             whole: hash64(slot, normal_object(&triple.object).as_bytes()),
         }
+    }
+
+    /// Subject and property, where the property has one value.
+    pub(super) fn slot(&self) -> Option<u64> {
+        (self.slot != 0).then_some(self.slot)
     }
 
     /// Another value of a property that has one.
@@ -142,9 +147,8 @@ pub(super) fn is_functional(predicate: &str) -> bool {
     if stems.iter().any(|stem| listed(MANY, stem)) {
         return false;
     }
-    let noun =
-        |stem: &String| matches!(lexicon().opens(lexicon().same(stem)), Some(Opens::Any | Opens::Name));
-    let one = |(word, stem): (&String, &String)| listed(ONE, stem) || (noun(stem) && !many(word));
+    let noun = |word: &str| lexicon().noun(word).is_some();
+    let one = |(word, stem): (&String, &String)| listed(ONE, stem) || (noun(word) && !many(word));
     words.iter().zip(&stems).any(one)
 }
 

@@ -22,6 +22,8 @@ pub struct ClaimsView {
     norms: Vec<u32>,
     /// Rows in order, by what they hold; derived from the claims.
     postings: HashMap<u32, Vec<Row>>,
+    /// Rows in order, by the property with one value that they give; derived from the claims.
+    slots: HashMap<u64, Vec<Row>>,
 }
 
 impl ClaimsView {
@@ -30,6 +32,9 @@ impl ClaimsView {
         let row = self.claims.len() as Row;
         for key in claim.keys() {
             self.postings.entry(key).or_default().push(row);
+        }
+        if let Some(slot) = slot(&claim) {
+            self.slots.entry(slot).or_default().push(row);
         }
         self.norms.push(claim.norm());
         self.claims.push(claim);
@@ -60,14 +65,17 @@ impl ClaimsView {
             *norm = 0;
         }
         for key in claim.keys() {
-            let Some(rows) = self.postings.get_mut(&key) else { continue };
-            if let Ok(at) = rows.binary_search(&row) {
-                rows.remove(at);
-            }
-            if rows.is_empty() {
-                self.postings.remove(&key);
-            }
+            leave(&mut self.postings, key, row);
         }
+        if let Some(slot) = slot(&claim) {
+            leave(&mut self.slots, slot, row);
+        }
+    }
+
+    /// The rows that give the same property of the same thing, where it has one value (D6: however far the words are).
+    #[must_use]
+    pub fn same_slot(&self, claim: &Claim) -> &[Row] {
+        slot(claim).and_then(|slot| self.slots.get(&slot)).map_or(&[], Vec::as_slice)
     }
 
     /// The nearest rows among those that `admits` lets through, best first: similarity above `floor`, at most `limit`.
@@ -151,6 +159,21 @@ impl ClaimsView {
         }
         hopeful.sort_unstable_by(order);
         hopeful
+    }
+}
+
+fn slot(claim: &Claim) -> Option<u64> {
+    claim.said.as_ref()?.slot()
+}
+
+/// Takes a row out of the list of a key.
+fn leave<Key: std::hash::Hash + Eq>(lists: &mut HashMap<Key, Vec<Row>>, key: Key, row: Row) {
+    let Some(rows) = lists.get_mut(&key) else { return };
+    if let Ok(at) = rows.binary_search(&row) {
+        rows.remove(at);
+    }
+    if rows.is_empty() {
+        lists.remove(&key);
     }
 }
 

@@ -5,6 +5,9 @@ const WORD_BYTES_MAX: usize = 64;
 /// Words that are looked at; what follows is topic no longer.
 const WORDS_MAX: usize = 4_096;
 
+/// Words before a colon that are a label.
+const LABEL_WORDS_MAX: usize = 5;
+
 /// One word of a sentence.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Word {
@@ -62,7 +65,10 @@ impl Reading {
         let body = opened.trim_end_matches(closes);
         let tail = opened.get(body.len()..).unwrap_or_default();
         let quoted = self.quoted;
-        for part in parts(body) {
+        for (at, part) in parts(body).enumerate() {
+            if at > 0 {
+                self.colon();
+            }
             self.word(part, quoted);
         }
         if tail.contains(['"', '”', '»']) {
@@ -71,8 +77,20 @@ impl Reading {
         if tail.contains([',', ':', ')', ']', '…', '—']) || is_dash(chunk) {
             self.break_before();
         }
+        if tail.contains(':') {
+            self.colon();
+        }
         if ends_sentence(body, tail, next) {
             self.end(tail.contains('?'));
+        }
+    }
+
+    /// A colon after the first few words of a sentence says what they are.
+    fn colon(&mut self) {
+        let few = (1..=LABEL_WORDS_MAX).contains(&self.current.words.len());
+        if let (true, Some(last)) = (few, self.current.words.last_mut()) {
+            last.stop = false;
+            self.current.words.push(Word { text: ":".to_owned(), ..Word::default() });
         }
     }
 
@@ -194,7 +212,7 @@ mod tests {
     #[test]
     fn sentences_are_told_apart() {
         check("Dr. Li isn't in. Is she? Yes; no.", &["dr li is not in", "is she", "yes", "no"]);
-        check("port=8080, at 10:30 (v1.2)", &["port 8080 at 10:30 v1.2"]);
+        check("port=8080, at 10:30 (v1.2)", &["port : 8080 at 10:30 v1.2"]);
         check("Bob's dogs' bowl — “it’s red”", &["bob dogs bowl it is red"]);
         check("", &[]);
         check("... ?!", &[]);

@@ -33,7 +33,8 @@ class Caller:
         """The refusal of a call that must be refused so."""
         answer = self.ask(method, path, body, expect=status, **more)
         assert answer["code"] == code, answer
-        assert set(answer) <= {"code", "message", "gate", "errors", "request_id"}, answer
+        known = {"code", "message", "gate", "errors", "request_id", "existing_ref", "contradictions", "refusal_id"}
+        assert set(answer) <= known, answer
         assert answer["message"] and answer["request_id"] and isinstance(answer["errors"], list), answer
         return answer
 

@@ -12,7 +12,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tabellion_core::canonical::unhex32;
+use tabellion_core::gate::Strictness;
 use tabellion_core::seal::Secret;
+use tabellion_core::time::Period;
 use tabellion_engine::{AuditReads, EngineLimits};
 
 /// The commented file with every key and its default.
@@ -25,8 +27,8 @@ const ENV_PREFIX: &str = "TABELLION_";
 const ADMIN_KEY_CHARS_MIN: usize = 16;
 
 /// Names of the environment that are settings; others, such as `TABELLION_URL`, are of other programs.
-const SECTIONS: [&str; 9] =
-    ["data", "listen", "tls", "log", "audit", "embedding", "limits", "mcp", "shutdown"];
+const SECTIONS: [&str; 10] =
+    ["data", "listen", "tls", "log", "audit", "embedding", "governance", "limits", "mcp", "shutdown"];
 
 /// What could not be read or would not work, and what to set instead.
 #[derive(Debug, thiserror::Error)]
@@ -53,8 +55,11 @@ pub enum ConfigError {
     #[error("{0}")]
     Model(String),
     /// A limit of nothing.
-    #[error("limits.{0} must be at least 1")]
-    NoRoom(&'static str),
+    #[error("{0}.{1} must be at least 1")]
+    NoRoom(&'static str, &'static str),
+    /// An address that nothing can be sent to.
+    #[error("governance.webhook_url must begin with http:// or https://, or be empty for none")]
+    Webhook,
     /// A secret of the environment that is none.
     #[error("TABELLION_MASTER_KEY must be 64 hex digits")]
     MasterKey,
@@ -81,6 +86,8 @@ pub struct Config {
     pub audit: Audit,
     /// What turns texts into vectors.
     pub embedding: Embedding,
+    /// How writes are governed.
+    pub governance: Governance,
     /// Bounds of everything.
     pub limits: Limits,
     /// The MCP endpoint.
@@ -157,6 +164,64 @@ pub enum Reads {
     Async,
     /// Before the reply.
     Sync,
+}
+
+/// How writes are governed, unless a policy of the tenant says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Governance {
+    /// How strict the write path is.
+    pub policy: WritePolicy,
+    /// Writes of an agent in a minute, by layer from working to procedural.
+    pub writes_per_minute: [u32; 5],
+    /// Writes of an agent in a session.
+    pub session_budget: u32,
+    /// Writes of an agent that may be put off at a time.
+    pub deferrals_max: u32,
+    /// Refused writes kept for an author.
+    pub refusals_max: u32,
+    /// How long they are kept.
+    pub refusals_days: u64,
+    /// How long a writer waits for a person at most.
+    pub sync_wait_seconds: u64,
+    /// Documents whose address begins like this are official.
+    pub official_sources: Vec<String>,
+    /// Where news of held writes is sent; empty for nowhere.
+    pub webhook_url: String,
+}
+
+/// How strict the write path is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WritePolicy {
+    /// For one person.
+    Open,
+    /// Canonical layers in full, episodic writes weighed.
+    #[default]
+    Standard,
+    /// Every rule stops.
+    Strict,
+}
+
+impl WritePolicy {
+    /// The policy of this name.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "open" => Some(Self::Open),
+            "standard" => Some(Self::Standard),
+            "strict" => Some(Self::Strict),
+            _ => None,
+        }
+    }
+
+    const fn strictness(self) -> Strictness {
+        match self {
+            Self::Open => Strictness::Open,
+            Self::Standard => Strictness::Standard,
+            Self::Strict => Strictness::Strict,
+        }
+    }
 }
 
 /// Bounds of everything; `docs/api.md` has the list.
@@ -237,6 +302,8 @@ pub struct Flags {
     pub log: LogFlags,
     #[serde(skip_serializing_if = "EmbeddingFlags::is_empty")]
     pub embedding: EmbeddingFlags,
+    #[serde(skip_serializing_if = "GovernanceFlags::is_empty")]
+    pub governance: GovernanceFlags,
     #[serde(skip)]
     pub test_clock: bool,
 }
@@ -254,6 +321,20 @@ pub struct EmbeddingFlags {
 impl EmbeddingFlags {
     const fn is_empty(&self) -> bool {
         self.provider.is_none() && self.folder.is_none()
+    }
+}
+
+/// What the command line says of how writes are governed.
+#[derive(Debug, Clone, Default, Serialize)]
+#[expect(missing_docs, reason = "as for Flags")]
+pub struct GovernanceFlags {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<WritePolicy>,
+}
+
+impl GovernanceFlags {
+    const fn is_empty(&self) -> bool {
+        self.policy.is_none()
     }
 }
 
@@ -298,10 +379,29 @@ impl Default for Config {
             log: Log::default(),
             audit: Audit::default(),
             embedding: Embedding::default(),
+            governance: Governance::default(),
             limits: Limits::default(),
             mcp: Mcp::default(),
             shutdown: Shutdown::default(),
             test_clock: false,
+        }
+    }
+}
+
+impl Default for Governance {
+    fn default() -> Self {
+        let engine = tabellion_engine::Governance::default();
+        let secs = |period: Period| period.as_micros() / 1_000_000;
+        Self {
+            policy: WritePolicy::default(),
+            writes_per_minute: engine.rates,
+            session_budget: engine.budget,
+            deferrals_max: engine.deferrals_max,
+            refusals_max: engine.refusals_max,
+            refusals_days: secs(engine.refusals_kept) / 86_400,
+            sync_wait_seconds: secs(engine.sync_wait),
+            official_sources: engine.official_sources,
+            webhook_url: String::new(),
         }
     }
 }
@@ -379,6 +479,7 @@ impl Config {
             return Err(ConfigError::OpenWithoutTls(self.listen));
         }
         self.embedding.check()?;
+        self.governance.check()?;
         self.limits.check()
     }
 
@@ -386,6 +487,36 @@ impl Config {
         match self.audit.reads {
             Reads::Async => AuditReads::Async,
             Reads::Sync => AuditReads::Sync,
+        }
+    }
+}
+
+impl Governance {
+    fn check(&self) -> Result<(), ConfigError> {
+        let least_one = [
+            ("writes_per_minute", self.writes_per_minute.iter().all(|rate| *rate > 0)),
+            ("session_budget", self.session_budget > 0),
+            ("sync_wait_seconds", self.sync_wait_seconds > 0),
+        ];
+        if let Some((name, _)) = least_one.into_iter().find(|(_, is_fine)| !is_fine) {
+            return Err(ConfigError::NoRoom("governance", name));
+        }
+        let is_address = ["http://", "https://"].iter().any(|scheme| self.webhook_url.starts_with(scheme));
+        if is_address || self.webhook_url.is_empty() { Ok(()) } else { Err(ConfigError::Webhook) }
+    }
+
+    /// What the engine is opened with.
+    #[must_use]
+    pub fn engine(&self) -> tabellion_engine::Governance {
+        tabellion_engine::Governance {
+            strictness: self.policy.strictness(),
+            rates: self.writes_per_minute,
+            budget: self.session_budget,
+            deferrals_max: self.deferrals_max,
+            refusals_max: self.refusals_max,
+            refusals_kept: Period::from_days(self.refusals_days),
+            sync_wait: Period::from_secs(self.sync_wait_seconds),
+            official_sources: self.official_sources.clone(),
         }
     }
 }
@@ -433,7 +564,7 @@ impl Limits {
             ("page_max", usize::from(self.page_max > 0)),
         ];
         match least_one.into_iter().find(|(_, limit)| *limit == 0) {
-            Some((name, _)) => Err(ConfigError::NoRoom(name)),
+            Some((name, _)) => Err(ConfigError::NoRoom("limits", name)),
             None => Ok(()),
         }
     }
@@ -574,7 +705,7 @@ mod tests {
         let limits = Limits { in_flight_max: 0, ..Limits::default() };
         assert!(matches!(
             Config { limits, ..Config::default() }.check(),
-            Err(ConfigError::NoRoom("in_flight_max"))
+            Err(ConfigError::NoRoom("limits", "in_flight_max"))
         ));
     }
 }

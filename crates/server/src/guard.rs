@@ -17,7 +17,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tabellion_core::canonical::hex;
 use tabellion_core::error::{Code, Refusal};
-use tabellion_core::gate::Strictness;
 use tabellion_engine::ports::{Entropy, SystemEntropy};
 use tokio::time::Instant;
 
@@ -145,6 +144,7 @@ mod tests {
     use axum::body::Body;
     use axum::middleware::{from_fn, from_fn_with_state};
     use axum::routing::get;
+    use tabellion_core::gate::Strictness;
     use tabellion_engine::ports::{SeededEntropy, SystemClock};
     use tabellion_engine::{AuditReads, Engine, EngineLimits, Governance, Options};
     use tower::ServiceExt;

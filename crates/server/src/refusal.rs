@@ -3,12 +3,14 @@
 //! A handler only says which refusal; the outermost layer renders it, because it alone knows the request's number and
 //! whether a REST or a gRPC client is waiting. So every refusal has one shape, wherever it was made.
 
+use crate::rest::dto::{ItemIdText, RefusalIdText, VersionIdText};
 use crate::status;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tabellion_core::error::{Fault, Kind, Refusal};
+use tabellion_core::gate::Against;
 use tabellion_core::time::Period;
 use utoipa::ToSchema;
 
@@ -48,7 +50,54 @@ pub(crate) struct RefusalBody {
     /// What is wrong, and where.
     pub(crate) errors: Vec<FaultBody>,
     /// The request's number, as in the header `x-request-id`.
-    pub(crate) request_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required, nullable = false)]
+    pub(crate) request_id: Option<String>,
+    /// The item that says the same, on a write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ItemIdText>, nullable = false)]
+    pub(crate) existing_ref: Option<String>,
+    /// What is known and speaks against a write.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) contradictions: Vec<ContradictionBody>,
+    /// Where a refused write is kept for its author.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<RefusalIdText>, nullable = false)]
+    pub(crate) refusal_id: Option<String>,
+}
+
+/// Something known that speaks against a write.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Contradiction)]
+pub(crate) struct ContradictionBody {
+    /// The item.
+    #[schema(value_type = ItemIdText)]
+    pub(crate) id: String,
+    /// Its version.
+    #[schema(value_type = VersionIdText)]
+    pub(crate) version: String,
+    /// How it was found.
+    #[schema(value_type = String)]
+    pub(crate) method: &'static str,
+    /// How surely.
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    pub(crate) score: f64,
+    /// How close the topics are.
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    pub(crate) similarity: f64,
+}
+
+impl From<Against> for ContradictionBody {
+    fn from(against: Against) -> Self {
+        Self {
+            id: against.known.item.to_string(),
+            version: against.known.version.to_string(),
+            method: against.method.as_str(),
+            score: against.score,
+            similarity: against.similarity,
+        }
+    }
 }
 
 /// One thing wrong with a request.
@@ -69,19 +118,23 @@ pub(crate) struct FaultBody {
 }
 
 impl RefusalBody {
-    pub(crate) fn new(refusal: Refusal, request_id: &str) -> Self {
+    pub(crate) fn new(refusal: Refusal, request_id: Option<&str>) -> Self {
+        let in_the_way = refusal.in_the_way.map(|in_the_way| *in_the_way).unwrap_or_default();
         Self {
+            existing_ref: in_the_way.existing.map(|item| item.to_string()),
+            contradictions: in_the_way.against.into_iter().map(Into::into).collect(),
+            refusal_id: refusal.kept.map(|id| id.to_string()),
             code: refusal.code.as_str(),
             message: refusal.message,
             gate: refusal.gate.map(|gate| gate.as_str()),
             errors: faults(refusal.errors),
-            request_id: request_id.to_owned(),
+            request_id: request_id.map(str::to_owned),
         }
     }
 }
 
 /// Faults as they are sent, the first of them if they are many.
-pub(crate) fn faults(faults: Vec<Fault>) -> Vec<FaultBody> {
+fn faults(faults: Vec<Fault>) -> Vec<FaultBody> {
     let body = |fault: Fault| FaultBody {
         path: fault.path,
         code: fault.code.as_str(),
@@ -118,9 +171,15 @@ pub(crate) fn render(mut response: Response, request_id: &str, wire: Wire) -> Re
     }
 }
 
+/// A wait as clients are told it: not shorter than it is, and not nothing.
+pub(crate) const fn whole_seconds(wait: Period) -> u64 {
+    let seconds = wait.as_micros().div_ceil(1_000_000);
+    if seconds == 0 { 1 } else { seconds }
+}
+
 fn json(mut response: Response, refusal: Refusal, request_id: &str) -> Response {
     let (kind, retry_after) = (refusal.code.kind(), refusal.retry_after);
-    let body = serde_json::to_vec(&RefusalBody::new(refusal, request_id)).unwrap_or_default();
+    let body = serde_json::to_vec(&RefusalBody::new(refusal, Some(request_id))).unwrap_or_default();
     let headers = response.headers_mut();
     headers.remove(header::CONTENT_LENGTH);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -128,8 +187,7 @@ fn json(mut response: Response, refusal: Refusal, request_id: &str) -> Response 
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     if matches!(kind, Kind::RateLimited | Kind::Unavailable) {
-        let seconds = retry_after.map_or(1, |period: Period| period.as_micros().div_ceil(1_000_000).max(1));
-        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_after.map_or(1, whole_seconds)));
     }
     *response.body_mut() = Body::from(body);
     response

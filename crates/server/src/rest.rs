@@ -4,7 +4,7 @@
 
 pub(crate) mod body;
 pub(crate) mod call;
-mod convert;
+pub(crate) mod convert;
 pub(crate) mod dto;
 mod openapi;
 mod params;

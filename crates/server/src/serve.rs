@@ -180,6 +180,7 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
         entropy: Arc::new(SystemEntropy),
         limits: config.limits.engine(),
         audit_reads: config.audit_reads(),
+        governance: config.governance.engine(),
     };
     let opened =
         tokio::task::spawn_blocking(move || Engine::open(options)).await.map_err(|_| ServeError::Lost)?;

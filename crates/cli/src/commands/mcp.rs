@@ -73,7 +73,8 @@ fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
         bail!("{} is there already: set TABELLION_KEY to a key of it", data.display());
     }
     let flags = Flags { data: Some(data.to_owned()), ..Flags::default() };
-    let embedder = Config::load(None, &flags)?.embedding.open(secrets.embedding_key)?;
+    let config = Config::load(None, &flags)?;
+    let embedder = config.embedding.open(secrets.embedding_key)?;
     let options = Options {
         embedder,
         data: Some(data.to_owned()),
@@ -83,6 +84,7 @@ fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
         entropy: Arc::new(SystemEntropy),
         limits: EngineLimits::default(),
         audit_reads: AuditReads::default(),
+        governance: config.governance.engine(),
     };
     let runtime = Runtime::new().context("cannot start threads")?;
     let _within = runtime.enter();

@@ -8,7 +8,9 @@ use banner::Banner;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tabellion_server::config::{EmbeddingFlags, LogFlags, LogFormat, LogLevel, TlsFlags};
+use tabellion_server::config::{
+    EmbeddingFlags, GovernanceFlags, LogFlags, LogFormat, LogLevel, TlsFlags, WritePolicy,
+};
 use tabellion_server::models::Provider;
 use tabellion_server::{Config, Flags, Secrets};
 use tokio::sync::oneshot;
@@ -49,6 +51,9 @@ pub(crate) struct Serve {
     /// The folder with the files of MiniLM (default: model)
     #[arg(long, value_name = "DIR")]
     model: Option<PathBuf>,
+    /// How strict the write path is, unless a policy of the tenant says otherwise (default: standard)
+    #[arg(long, value_name = "POLICY", value_parser = ["open", "standard", "strict"])]
+    policy: Option<String>,
     /// How log lines on stderr look
     #[arg(long, value_name = "FORMAT", value_parser = ["json", "text"])]
     log_format: Option<String>,
@@ -100,5 +105,7 @@ fn flags(args: Serve) -> Flags {
         folder: args.model,
     };
     let tls = TlsFlags { cert: args.tls_cert, key: args.tls_key };
-    Flags { data: args.data, listen: args.listen, tls, log, embedding, test_clock: args.test_clock }
+    let governance = GovernanceFlags { policy: args.policy.as_deref().and_then(WritePolicy::from_word) };
+    let (data, listen) = (args.data, args.listen);
+    Flags { data, listen, tls, log, embedding, governance, test_clock: args.test_clock }
 }

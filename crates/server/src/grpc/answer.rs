@@ -1,22 +1,47 @@
 //! How do the engine's answers become messages? Field by field, in the words of `proto/`.
 
 use super::proto;
+use crate::rest::convert::wait_text;
 use prost_types::value::Kind;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tabellion_core::canonical::hex;
+use tabellion_core::gate::Against;
 use tabellion_core::item::Triple;
 use tabellion_core::provenance::{Evidence, Provenance};
 use tabellion_engine::reply;
 
 impl From<reply::Written> for proto::WriteReply {
     fn from(written: reply::Written) -> Self {
-        Self {
+        let is_memory = written.id.is_some();
+        let mut reply = Self {
             status: written.status.as_str().to_owned(),
-            id: written.id.to_string(),
-            version: written.version.to_string(),
-            trust: written.trust.as_str().to_owned(),
+            id: written.id.as_ref().map(ToString::to_string),
+            version: written.version.as_ref().map(ToString::to_string),
+            trust: is_memory.then(|| written.trust.as_str().to_owned()),
             token: written.token,
+            contradictions: written.against.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        };
+        if let Some(deferral) = written.deferral {
+            reply.pending_id = Some(deferral.pending_id);
+            reply.gate = Some(deferral.gate.as_str().to_owned());
+            reply.code = Some(deferral.code.as_str().to_owned());
+            reply.message = Some(deferral.message);
+            reply.retry_after = deferral.retry_after.map(wait_text);
+        }
+        reply
+    }
+}
+
+impl From<Against> for proto::Contradiction {
+    fn from(against: Against) -> Self {
+        Self {
+            id: against.known.item.to_string(),
+            version: against.known.version.to_string(),
+            method: against.method.as_str().to_owned(),
+            score: against.score,
+            similarity: against.similarity,
         }
     }
 }

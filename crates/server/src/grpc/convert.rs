@@ -33,6 +33,7 @@ impl From<proto::WriteRequest> for WriteDraft {
             layer: asked.layer,
             tier: asked.tier,
             namespace: asked.namespace,
+            write_policy: asked.write_policy,
             confidence: asked.confidence,
             triple: asked.triple.map(Into::into),
             fields,
@@ -170,7 +171,7 @@ mod tests {
     fn a_message_drafts_what_its_json_does() {
         let body = json!({
             "text": "Port 8080 serves the API", "key": "API port", "kind": "fact", "layer": "semantic",
-            "tier": "private", "namespace": "ops", "confidence": 0.8,
+            "tier": "private", "namespace": "ops", "write_policy": "strict", "confidence": 0.8,
             "triple": {"subject": "api", "predicate": "port", "object": "8080"},
             "fields": {"port": 8080, "ratio": 0.5, "open": true, "by": null, "hosts": ["a", {"b": -1}]},
             "tags": ["api"], "resources": ["kb"], "derived_from": ["ver_a"], "justification": "asked often",
@@ -192,6 +193,7 @@ mod tests {
             layer: some("layer"),
             tier: some("tier"),
             namespace: some("namespace"),
+            write_policy: some("write_policy"),
             confidence: Some(0.8),
             triple: Some(proto::Triple {
                 subject: part("subject"),

@@ -112,7 +112,7 @@ impl Import {
             ));
         }
         let call = Call { caller, request_id: self.request_id.clone() };
-        self.app.engine().write(&call, draft(asked)?).await.map(Into::into)
+        self.app.engine().import(&call, draft(asked)?).await.map(Into::into)
     }
 
     fn status(&self, refused: Refusal) -> Status {

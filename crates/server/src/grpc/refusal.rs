@@ -13,6 +13,9 @@ use tonic::{Code, Status};
 /// What the faults in a status may take: proxies and clients allow some 8 KiB of trailers, here in base64.
 const FAULT_BYTES_MAX: usize = 4 << 10;
 
+/// The contradictions in a status, of some hundred bytes each.
+const CONTRADICTIONS_MAX: usize = 16;
+
 /// The metadata that holds the code.
 pub(super) const CODE: &str = "tabellion-code";
 
@@ -58,6 +61,7 @@ pub(super) fn unreadable(code: Code) -> Option<Refusal> {
 
 /// The refusal as a message, complete.
 pub(super) fn message(refusal: Refusal, request_id: Option<String>) -> proto::Refusal {
+    let in_the_way = refusal.in_the_way.map(|in_the_way| *in_the_way).unwrap_or_default();
     proto::Refusal {
         code: refusal.code.as_str().to_owned(),
         message: refusal.message,
@@ -66,6 +70,9 @@ pub(super) fn message(refusal: Refusal, request_id: Option<String>) -> proto::Re
         errors_omitted: 0,
         request_id,
         retry_after_ms: refusal.retry_after.map(|period| period.as_micros().div_ceil(1_000)),
+        existing_ref: in_the_way.existing.map(|item| item.to_string()),
+        contradictions: in_the_way.against.into_iter().map(Into::into).collect(),
+        refusal_id: refusal.kept.map(|id| id.to_string()),
     }
 }
 
@@ -78,9 +85,11 @@ fn fault(fault: Fault) -> proto::Fault {
     }
 }
 
-/// The same refusal with no more faults than trailers hold.
+/// The same refusal with no more than trailers hold.
 fn fitting(mut refused: proto::Refusal) -> proto::Refusal {
-    let mut room = FAULT_BYTES_MAX;
+    refused.contradictions.truncate(CONTRADICTIONS_MAX);
+    let taken: usize = refused.contradictions.iter().map(Message::encoded_len).sum();
+    let mut room = FAULT_BYTES_MAX.saturating_sub(taken);
     let fits = |fault: &&proto::Fault| {
         let left = room.checked_sub(fault.encoded_len());
         room = left.unwrap_or(0);

@@ -22,7 +22,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, LazyLock};
 use tabellion_core::canonical::hex;
 use tabellion_core::error::{Code, Refusal};
-use tabellion_core::gate::Strictness;
 use tabellion_engine::ports::{Entropy, SystemEntropy};
 use tabellion_engine::{Call, Engine};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -172,8 +171,8 @@ fn accepted(answer: Answer) -> CallToolResult {
 
 fn refused(refusal: Refusal, request_id: Option<&str>) -> CallToolResult {
     let text = text::refused(&refusal);
-    let body =
-        serde_json::to_value(RefusalBody::new(refusal, request_id.unwrap_or_default())).unwrap_or_default();
+    let body = serde_json::to_value(RefusalBody::new(refusal, Some(request_id.unwrap_or_default())))
+        .unwrap_or_default();
     let mut result = CallToolResult::structured_error(body);
     result.content = vec![ContentBlock::text(text)];
     result
@@ -183,6 +182,7 @@ fn refused(refusal: Refusal, request_id: Option<&str>) -> CallToolResult {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
+    use tabellion_core::gate::Strictness;
     use tabellion_engine::ports::{ManualClock, SeededEntropy};
     use tabellion_engine::{AuditReads, EngineLimits, Governance, Options};
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};

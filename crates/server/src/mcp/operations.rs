@@ -7,7 +7,7 @@ use super::text;
 use super::tools::ToolName;
 use crate::rest::body::{no_identity, typed};
 use crate::rest::dto::{
-    ChangedBody, FoundBody, ItemBody, ItemsBody, OutcomeNotedBody, VersionsBody, WhoAmIBody, WrittenBody,
+    ChangedBody, FoundBody, ItemBody, ItemsBody, OutcomeNotedBody, VersionsBody, WhoAmIBody, WriteAnswer,
 };
 use rmcp::model::JsonObject;
 use serde::Serialize;
@@ -47,7 +47,7 @@ pub(super) async fn run(
     match tool {
         ToolName::WriteItem => {
             let written = engine.write(call, draft(arguments)?).await?;
-            Answer::new(text::written(&written), WrittenBody::from(written))
+            Answer::new(text::written(&written), WriteAnswer::from(written))
         }
         ToolName::GetItem => {
             let asked: GetItem = read(arguments)?;

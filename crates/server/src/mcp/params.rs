@@ -45,6 +45,8 @@ pub(super) struct WriteItem {
     /// Where it belongs, e.g. a project. Default: default.
     #[schemars(regex(pattern = r"^[a-z0-9_.-]{1,64}$"))]
     namespace: Option<String>,
+    /// How strictly it is to be judged: as the tenant's policy says (default), or stricter.
+    write_policy: Option<WritePolicy>,
     /// How sure you are, from 0 to 1. Default: 0.5. Be honest: it is weighed against the evidence.
     #[schemars(range(min = 0, max = 1))]
     confidence: Option<f64>,
@@ -102,6 +104,16 @@ pub(super) enum Layer {
     Episodic,
     Semantic,
     Procedural,
+}
+
+/// How strictly a write is judged.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+#[expect(dead_code, reason = "only the schema is used")]
+pub(super) enum WritePolicy {
+    Open,
+    Standard,
+    Strict,
 }
 
 /// Who may see an item.

@@ -5,12 +5,22 @@
 use std::fmt::Write;
 use tabellion_core::error::Refusal;
 use tabellion_engine::reply::{
-    Changed, Found, ItemReply, OutcomeReply, Page, SearchReply, VersionReply, WhoAmI, Written,
+    Changed, Deferral, Found, ItemReply, OutcomeReply, Page, SearchReply, VersionReply, WhoAmI, Written,
 };
 
 pub(super) fn written(written: &Written) -> String {
     let status = written.status.as_str();
-    format!("{status}: {} as {}, trust {}", written.id, written.version, written.trust.as_str())
+    if let Some(deferral) = &written.deferral {
+        let Deferral { pending_id, code, message, .. } = deferral;
+        return format!("{status}: {pending_id}, {}: {message}", code.as_str());
+    }
+    let (Some(id), Some(version)) = (written.id, written.version) else { return status.to_owned() };
+    let first = format!("{status}: {id} as {version}, trust {}", written.trust.as_str());
+    let against = written
+        .against
+        .iter()
+        .map(|one| format!("speaks against {} ({}, {:.2})", one.known.item, one.method.as_str(), one.score));
+    lines(first, against)
 }
 
 pub(super) fn changed(changed: &Changed) -> String {

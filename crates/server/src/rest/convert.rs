@@ -1,15 +1,16 @@
 //! Between the engine's words and the wire's, field by field.
 
 use super::dto::*;
-use crate::refusal::faults;
+use crate::refusal::{RefusalBody, whole_seconds};
 use tabellion_core::canonical::{Hash, hex};
 use tabellion_core::error::Refusal;
 use tabellion_core::item::Triple;
 use tabellion_core::provenance::Evidence;
+use tabellion_core::time::Period;
 use tabellion_engine::reply::{
-    AgentReply, AuditRow, Changed, ConsistencyReply, Found, HeadReply, InclusionReply, ItemReply, KeyReply,
-    LogReport, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, ResourceReply, RevokedKey, SearchQuery,
-    SearchReply, UserReply, VerifyReport, VersionReply, WhoAmI, Written,
+    AgentReply, AuditRow, Changed, ConsistencyReply, Deferral, Found, HeadReply, InclusionReply, ItemReply,
+    KeyReply, LogReport, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, ResourceReply, RevokedKey,
+    SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply, WhoAmI, WriteStatus, Written,
 };
 
 fn texts<T: ToString>(values: &[T]) -> Vec<String> {
@@ -20,42 +21,54 @@ fn hashes(values: &[Hash]) -> Vec<String> {
     values.iter().map(|hash| hex(hash)).collect()
 }
 
-impl From<Written> for WrittenBody {
+impl From<Written> for WriteAnswer {
     fn from(written: Written) -> Self {
-        Self {
-            status: written.status.as_str(),
-            id: written.id.to_string(),
-            version: written.version.to_string(),
-            trust: written.trust.as_str(),
-            token: written.token,
+        let status = written.status.as_str();
+        if let Some(deferral) = written.deferral {
+            return Self::Deferred(deferral.into());
+        }
+        match (written.id, written.version) {
+            (Some(id), Some(version)) => Self::Written(WrittenBody {
+                status,
+                id: id.to_string(),
+                version: version.to_string(),
+                trust: written.trust.as_str(),
+                token: written.token.unwrap_or_default(),
+                contradictions: written.against.into_iter().map(Into::into).collect(),
+            }),
+            _ => Self::Rejected(RejectedBody { status }),
         }
     }
 }
 
+impl From<Deferral> for DeferredBody {
+    fn from(deferral: Deferral) -> Self {
+        Self {
+            status: WriteStatus::Deferred.as_str(),
+            pending_id: deferral.pending_id,
+            gate: deferral.gate.as_str(),
+            code: deferral.code.as_str(),
+            message: deferral.message,
+            retry_after: deferral.retry_after.map(wait_text),
+            errors: Vec::new(),
+        }
+    }
+}
+
+/// A wait as a duration of whole seconds.
+pub(crate) fn wait_text(wait: Period) -> String {
+    format!("PT{}S", whole_seconds(wait))
+}
+
 impl BatchLine {
     pub(crate) fn new(line: usize, result: Result<Written, Refusal>) -> Self {
-        match result {
-            Ok(written) => Self {
-                line,
-                status: written.status.as_str(),
-                outcome: BatchOutcome::Written {
-                    id: written.id.to_string(),
-                    version: written.version.to_string(),
-                    trust: written.trust.as_str(),
-                    token: written.token,
-                },
-            },
-            Err(refusal) => Self {
-                line,
-                status: "rejected",
-                outcome: BatchOutcome::Refused {
-                    code: refusal.code.as_str(),
-                    message: refusal.message,
-                    gate: refusal.gate.map(|gate| gate.as_str()),
-                    errors: faults(refusal.errors),
-                },
-            },
-        }
+        let outcome = match result {
+            Ok(written) => BatchOutcome::Taken(written.into()),
+            Err(refusal) => {
+                BatchOutcome::Refused { status: "rejected", refusal: RefusalBody::new(refusal, None) }
+            }
+        };
+        Self { line, outcome }
     }
 }
 

@@ -8,12 +8,30 @@ pub(super) mod principals;
 pub(super) mod probes;
 pub(super) mod trail;
 
-use crate::refusal::Refused;
+use super::dto::WriteAnswer;
+use crate::refusal::{Refused, whole_seconds};
 use axum::Json;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use tabellion_engine::reply::{WriteStatus, Written};
 
 /// What a handler answers.
 type Answer<T> = Result<Json<T>, Refused>;
 
 /// What a handler answers that made something.
 type Created<T> = Result<(StatusCode, Json<T>), Refused>;
+
+/// The answer to a write, wherever it was sent.
+fn written(written: Written) -> Response {
+    let status = match written.status {
+        WriteStatus::Committed => StatusCode::CREATED,
+        WriteStatus::Merged | WriteStatus::AlreadyCommitted | WriteStatus::Rejected => StatusCode::OK,
+        WriteStatus::Deferred => StatusCode::ACCEPTED,
+    };
+    let wait = written.deferral.as_ref().and_then(|deferral| deferral.retry_after);
+    let mut response = (status, Json(WriteAnswer::from(written))).into_response();
+    if let Some(wait) = wait {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
+    }
+    response
+}

@@ -190,7 +190,8 @@ async fn write_one(engine: &Engine, call: &Call, text: &str) -> Result<String> {
         Ok(draft) => engine.write(call, draft).await,
         Err(refusal) => Err(refusal),
     };
-    written.map(|written| written.token).map_err(|refusal| anyhow!(refusal.message))
+    let written = written.map_err(|refusal| anyhow!(refusal.message))?;
+    written.token.context("a write was put off")
 }
 
 /// Asks one question after the other, by words and meaning: how long each took, and how long its vector alone takes.

@@ -61,7 +61,8 @@ pub(super) async fn engine_once(engine: &Engine, call: &Call, serials: &AtomicU6
         Ok(draft) => engine.write(call, draft).await,
         Err(refusal) => Err(refusal),
     };
-    written.map(drop).map_err(|refusal| anyhow::anyhow!(refusal.message))
+    let written = written.map_err(|refusal| anyhow::anyhow!(refusal.message))?;
+    written.id.map(drop).context("a write was put off")
 }
 
 /// Writes over REST, one connection a writer.

@@ -104,6 +104,8 @@ impl Child {
             .env("TABELLION_LOG__LEVEL", "error")
             // Writes and starts are measured without a model: vectors are made behind the acknowledgement.
             .env("TABELLION_EMBEDDING__PROVIDER", "none")
+            // The benchmark's one agent would run into its rate.
+            .env("TABELLION_GOVERNANCE__POLICY", "open")
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;

@@ -148,7 +148,8 @@ async fn write_one(engine: &Engine, owner: &Owner, serial: u64) -> Result<String
         Ok(draft) => engine.write(&owner.call, draft).await,
         Err(refusal) => Err(refusal),
     };
-    written.map(|written| written.token).map_err(|refusal| anyhow!(refusal.message))
+    let written = written.map_err(|refusal| anyhow!(refusal.message))?;
+    written.token.context("a write was put off")
 }
 
 async fn asked(engine: &Engine, owner: &Owner, cloud: &Cloud, items: u64) -> Result<(Latencies, u64)> {

@@ -9,8 +9,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
+use tabellion_core::gate::Strictness;
 use tabellion_engine::ports::{Embedder, SystemClock, SystemEntropy};
-use tabellion_engine::{AuditReads, Call, Engine, EngineLimits, Options};
+use tabellion_engine::{AuditReads, Call, Engine, EngineLimits, Governance, Options};
 
 /// Long enough for a model to read all that was written.
 const VECTORS_WAIT_MS: u64 = 600_000;
@@ -110,6 +111,8 @@ pub(super) fn open_with(data: &Path, embedder: Option<Arc<dyn Embedder>>) -> Res
         limits: EngineLimits { min_token_wait_ms: VECTORS_WAIT_MS, ..EngineLimits::default() },
         embedder,
         audit_reads: AuditReads::Async,
+        // Speed is measured, not judgement.
+        governance: Governance { strictness: Strictness::Open, ..Governance::default() },
     };
     let (engine, first) = Engine::open(options)?;
     let first = first.ok_or_else(|| anyhow!("the scratch directory was not empty"))?;

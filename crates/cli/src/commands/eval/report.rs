@@ -45,6 +45,8 @@ impl Report {
             ("default", json!(self.default.way.as_str())),
             ("modes", Value::Object(self.named(false))),
             ("ablations", Value::Object(self.named(true))),
+            ("merged", json!(self.ingest.merged)),
+            ("deferred", json!(self.ingest.deferred)),
             ("timings", self.timings()),
         ];
         report.extend(rest.map(|(name, value)| (name.to_owned(), value)));
@@ -52,7 +54,7 @@ impl Report {
     }
 
     fn timings(&self) -> Value {
-        let Ingest { turns, writes, vectors } = self.ingest;
+        let Ingest { turns, writes, vectors, .. } = self.ingest;
         json!({
             "items": turns,
             "ingest_s": round(writes.as_secs_f64()),
@@ -165,11 +167,14 @@ fn shown(recall: &Recall) -> [String; MEASURES.len()] {
 }
 
 fn times(report: &Report) -> Sheet {
-    let Ingest { turns, writes, vectors } = report.ingest;
+    let Ingest { turns, merged, deferred, writes, vectors } = report.ingest;
     let rate =
         |took: Duration| format!("{:.0} a second, {:.1} s", per_second(turns, took), took.as_secs_f64());
     let mut sheet = Sheet::facts();
     sheet.fact("turns written", rate(writes));
+    let count = |turns: usize| if turns == 0 { String::new() } else { turns.to_string() };
+    sheet.fact("of them merged", count(merged));
+    sheet.fact("of them deferred", count(deferred));
     sheet.fact("vectors made", vectors.map(rate).unwrap_or_default());
     sheet.fact("in all", format!("{:.1} s", report.total.as_secs_f64()));
     sheet

@@ -90,6 +90,10 @@ impl Score {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ingest {
     pub(super) turns: usize,
+    /// Turns that were added to an item that says the same.
+    pub(super) merged: usize,
+    /// Turns that wait for a person, and so cannot be found.
+    pub(super) deferred: usize,
     pub(super) writes: Duration,
     /// From the first write until every turn had its vector; none without a model.
     pub(super) vectors: Option<Duration>,
@@ -115,11 +119,15 @@ impl<'a> Trial<'a> {
         let users = users.collect::<Result<Vec<Client>>>()?;
         let began = now();
         let mut tokens = Vec::new();
+        let (mut merged, mut deferred) = (0, 0);
         let turns = conversations.iter().map(|conversation| conversation.turns.len()).sum();
         let mut progress = Progress::of("writing turns");
         let mut done = 0;
         for (client, conversation) in users.iter().zip(conversations) {
-            tokens.push(tell(client, &conversation.turns)?);
+            let told = tell(client, &conversation.turns)?;
+            merged += told.merged;
+            deferred += told.deferred;
+            tokens.push(told.token);
             done += conversation.turns.len() as u64;
             progress.at(done, turns as u64);
         }
@@ -130,7 +138,7 @@ impl<'a> Trial<'a> {
             await_vectors(&told, &tokens)?;
         }
         let vectors = has_vectors.then(|| began.elapsed());
-        Ok(Self { told, ingest: Ingest { turns, writes, vectors } })
+        Ok(Self { told, ingest: Ingest { turns, merged, deferred, writes, vectors } })
     }
 
     /// Asks every question in one way; `seen` is told what each found.
@@ -176,27 +184,48 @@ fn user(admin: &Client, number: usize) -> Result<Client> {
     Ok(admin.acting_with(&field(&made.value, "key")))
 }
 
-/// Writes the turns in order, one item each; gives the token of the last.
-fn tell(client: &Client, turns: &[Turn]) -> Result<String> {
-    let mut token = String::new();
+/// What became of the turns of a conversation.
+#[derive(Default)]
+struct Told {
+    merged: usize,
+    deferred: usize,
+    /// Where the last of them is in the log.
+    token: String,
+}
+
+impl Told {
+    fn count(&mut self, result: &Value) -> Result<()> {
+        match field(result, "status").as_str() {
+            "committed" => {}
+            "merged" => self.merged += 1,
+            "deferred" => self.deferred += 1,
+            _ => bail!("a turn was not taken in: {result}"),
+        }
+        let token = field(result, "token");
+        if !token.is_empty() {
+            self.token = token;
+        }
+        Ok(())
+    }
+}
+
+/// Writes the turns in order, one item each.
+fn tell(client: &Client, turns: &[Turn]) -> Result<Told> {
+    let mut told = Told::default();
     for chunk in turns.chunks(BATCH_LINES_MAX) {
         let body: String = chunk.iter().map(|turn| format!("{}\n", item(turn))).collect();
         let batch = Ask::new("POST", "/v1/items:batch").body("application/x-ndjson", body.into_bytes());
         let reply = client.ask(batch.long())?;
         let results = reply.text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
-        let refused = results.iter().find(|result| field(result, "status") != "committed");
-        if let Some(refused) = refused {
-            bail!("a turn was not taken in: {refused}");
-        }
+        results.iter().try_for_each(|result| told.count(result))?;
         ensure!(
             results.len() == chunk.len(),
             "the server answered for {} of {} turns",
             results.len(),
             chunk.len()
         );
-        token = results.last().map(|last| field(last, "token")).unwrap_or_default();
     }
-    Ok(token)
+    Ok(told)
 }
 
 fn item(turn: &Turn) -> Value {

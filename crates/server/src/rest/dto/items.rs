@@ -1,6 +1,7 @@
 //! Bodies of the operations on items.
 
 use super::words::*;
+use crate::refusal::{ContradictionBody, FaultBody, RefusalBody};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -33,6 +34,9 @@ pub(crate) struct WriteBody {
     /// `default` unless given.
     #[schema(pattern = "^[a-z0-9_.-]{1,64}$")]
     namespace: Option<String>,
+    /// How strictly it is judged: as strictly as the tenant says, or more so.
+    #[schema(value_type = Option<StrictnessWord>)]
+    write_policy: Option<String>,
     /// What the writer claims; 0.5 unless given.
     #[schema(minimum = 0.0, maximum = 1.0)]
     confidence: Option<f64>,
@@ -143,7 +147,19 @@ pub(crate) struct EvidenceDraftBody {
     source_item_id: Option<String>,
 }
 
-/// The answer to a write.
+/// The answer to a write: what it became, what it waits for, or that a person said no.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum WriteAnswer {
+    /// It is memory.
+    Written(WrittenBody),
+    /// It waits.
+    Deferred(DeferredBody),
+    /// A person said no.
+    Rejected(RejectedBody),
+}
+
+/// A write that is memory.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Written)]
 pub(crate) struct WrittenBody {
@@ -162,6 +178,45 @@ pub(crate) struct WrittenBody {
     /// Where in the log.
     #[schema(value_type = TokenText)]
     pub(crate) token: String,
+    /// What is known and speaks against it: recorded, not held.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) contradictions: Vec<ContradictionBody>,
+}
+
+/// A write that waits, for a person or for its turn; nothing of it is memory yet.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Deferred)]
+pub(crate) struct DeferredBody {
+    /// That it waits.
+    #[schema(value_type = String, pattern = "^deferred$")]
+    pub(crate) status: &'static str,
+    /// What to ask for it by: a review, or a write that is tried again by itself.
+    #[schema(value_type = PendingIdText)]
+    pub(crate) pending_id: String,
+    /// The gate that put it off.
+    #[schema(value_type = GateWord)]
+    pub(crate) gate: &'static str,
+    /// Why, for programs.
+    #[schema(value_type = CodeText)]
+    pub(crate) code: &'static str,
+    /// Why, for people.
+    pub(crate) message: String,
+    /// When it is tried again, for one that waits its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<WaitText>, nullable = false)]
+    pub(crate) retry_after: Option<String>,
+    /// Nothing: a write that waits has no faults.
+    pub(crate) errors: Vec<FaultBody>,
+}
+
+/// A held write that a person refused.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Rejected)]
+pub(crate) struct RejectedBody {
+    /// That it was refused.
+    #[schema(value_type = String, pattern = "^rejected$")]
+    pub(crate) status: &'static str,
 }
 
 /// The answer to retract, rollback, pin and unpin.
@@ -459,46 +514,40 @@ pub(crate) struct ReasonBody {
     pub(crate) reason: Option<String>,
 }
 
-/// One line of a batch's answer.
+/// One line of a batch's answer: what a write answers, or a refusal with the status `rejected`.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = BatchResult)]
 pub(crate) struct BatchLine {
     /// The line of the request, from 1.
     pub(crate) line: usize,
-    /// How it ended.
-    #[schema(value_type = String, pattern = "^(committed|already_committed|rejected)$")]
-    pub(crate) status: &'static str,
-    /// What was written.
+    /// How it ended, and what that adds.
     #[serde(flatten)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = BatchStatusBody)]
     pub(crate) outcome: BatchOutcome,
 }
 
-/// What a line's result adds to its status.
+/// How a line ended.
+#[derive(ToSchema)]
+#[schema(as = BatchStatus)]
+#[expect(dead_code, reason = "only the schema is used")]
+pub(crate) struct BatchStatusBody {
+    /// In a word.
+    #[schema(pattern = "^(committed|merged|already_committed|deferred|rejected)$")]
+    status: String,
+}
+
+/// The result of a line.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum BatchOutcome {
-    /// It is durable.
-    Written {
-        /// The item.
-        id: String,
-        /// Its version.
-        version: String,
-        /// How far it is trusted.
-        trust: &'static str,
-        /// Where in the log.
-        token: String,
-    },
+    /// It was taken.
+    Taken(WriteAnswer),
     /// It was refused.
     Refused {
-        /// Which row of the registry.
-        code: &'static str,
-        /// For people.
-        message: String,
-        /// The gate that refused.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        gate: Option<&'static str>,
-        /// What is wrong, and where.
-        errors: Vec<crate::refusal::FaultBody>,
+        /// Always `rejected`.
+        status: &'static str,
+        /// Why.
+        #[serde(flatten)]
+        refusal: RefusalBody,
     },
 }

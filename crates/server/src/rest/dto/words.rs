@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use tabellion_core::access::Role;
+use tabellion_core::gate::{GateName, Strictness};
 use tabellion_core::item::{Layer, Operation, Status, Tier, TierWish};
 use tabellion_core::log::LogName;
 use tabellion_core::provenance::SourceType;
@@ -41,6 +42,10 @@ text_type! {
     KeyIdText, "KeyId", id("^key_");
     ItemIdText, "ItemId", id("^itm_");
     SearchIdText, "SearchId", id("^sch_");
+    ReviewIdText, "ReviewId", id("^rev_");
+    RefusalIdText, "RefusalId", id("^ref_");
+    KeptIdText, "KeptWriteId", id("^(def|ref)_");
+    PendingIdText, "PendingId", id("^(rev|def)_");
     VersionIdText, "VersionId", id("^ver_");
     HeadIdText, "ItemOrVersionId", id("^(itm|ver)_");
     NameText, "Name", text().pattern(Some("^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"));
@@ -64,7 +69,11 @@ text_type! {
     RoleWord, "Role", one_of(Role::ALL.iter().map(|word| word.as_str()));
     LogWord, "Log", one_of(LogName::ALL.iter().map(|word| word.as_str()));
     SourceTypeWord, "SourceType", one_of(SourceType::WORDS.split(", "));
-    WriteStatusWord, "WriteStatus", one_of(["committed", "already_committed"].into_iter());
+    WriteStatusWord, "WriteStatus", one_of(["committed", "merged", "already_committed"].into_iter());
+    GateWord, "Gate", one_of(GateName::ALL.iter().map(|word| word.as_str()));
+    StrictnessWord, "WritePolicy", one_of(Strictness::ALL.iter().map(|word| word.as_str()));
+    CodeText, "Code", text().pattern(Some("^[A-Z_]+$")).description(Some("a row of the registry of refusals"));
+    WaitText, "Wait", text().pattern(Some("^PT[1-9][0-9]*S$")).description(Some("a duration in whole seconds"));
     TrustWord, "Trust", one_of(["low", "medium", "high"].into_iter());
     ModeWord, "Mode", one_of(["hybrid", "dense", "lexical"].into_iter());
     KnobWord, "Knob", one_of(Knob::ALL.iter().map(|word| word.as_str()));

@@ -99,7 +99,7 @@ fn too_late() -> Refusal {
 }
 
 async fn write_line(app: &App, call: &Call, bytes: &[u8]) -> Result<Written, Refusal> {
-    app.engine().write(call, read_write(parse(bytes)?)?).await
+    app.engine().import(call, read_write(parse(bytes)?)?).await
 }
 
 fn encode(line: &BatchLine) -> Bytes {

@@ -1,6 +1,6 @@
 //! `/v1/items` and `/v1/search`.
 
-use super::Answer;
+use super::{Answer, written};
 use crate::app::App;
 use crate::refusal::{RefusalBody, Refused};
 use crate::rest::body::{Draft, MemoryBody};
@@ -10,25 +10,26 @@ use crate::rest::params::{NoParams, Params, in_query};
 use crate::rest::path::{Id, ItemVerb, Verb};
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use std::sync::Arc;
 use tabellion_core::error::Refusal;
 use tabellion_core::id::ItemId;
 use tabellion_core::item::Layer;
 use tabellion_core::provenance::Provenance;
 use tabellion_engine::Call;
-use tabellion_engine::reply::{ListQuery, WriteStatus, Written};
+use tabellion_engine::reply::ListQuery;
 
 /// Remember something
 ///
-/// Passes every gate or is refused by one; what is answered with `committed` is durable. Two writes are the same if
+/// Passes every gate or is refused by one; what is answered with `committed` is durable. A write that a person has to look at
+/// waits (202), and so does one that comes faster than its agent may write. Two writes are the same if
 /// content, layer, namespace, tier, what they replace, user and agent are the same: within 24 h the second is a replay.
 #[utoipa::path(
     post, path = "/v1/items", tag = "items", request_body = WriteBody,
     responses(
         (status = 201, description = "a new version is durable", body = WrittenBody),
-        (status = 200, description = "the same write was durable already", body = WrittenBody),
+        (status = 200, description = "it was durable already, or was added to an item that says the same", body = WrittenBody),
+        (status = 202, description = "it waits, for a person or for its turn", body = DeferredBody),
         (status = 404, description = "what it supersedes is missing or hidden", body = RefusalBody),
         (status = 409, description = "the state of the memory forbids it", body = RefusalBody),
     )
@@ -48,7 +49,8 @@ pub(crate) async fn write_item(
     params(("id" = ItemIdText, Path, description = "the item")),
     responses(
         (status = 201, description = "a new version is durable", body = WrittenBody),
-        (status = 200, description = "the same write was durable already", body = WrittenBody),
+        (status = 200, description = "it was durable already, or was added to an item that says the same", body = WrittenBody),
+        (status = 202, description = "it waits, for a person or for its turn", body = DeferredBody),
         (status = 404, description = "missing or hidden", body = RefusalBody),
         (status = 409, description = "the state of the memory forbids it", body = RefusalBody),
         (status = 410, description = "its content was destroyed", body = RefusalBody),
@@ -65,14 +67,6 @@ pub(crate) async fn update_item(
     id.parse::<ItemId>().map_err(|_| Refusal::not_found())?;
     draft.item = Some(id);
     Ok(written(app.engine().write(&call, draft).await?))
-}
-
-fn written(written: Written) -> Response {
-    let status = match written.status {
-        WriteStatus::Committed => StatusCode::CREATED,
-        WriteStatus::AlreadyCommitted => StatusCode::OK,
-    };
-    (status, Json(WrittenBody::from(written))).into_response()
 }
 
 /// List items

@@ -453,6 +453,14 @@ impl Engine {
         govern::revert(&*self.tenant(call)?, call, agent, period, reason, dry_run).await
     }
 
+    /// How often each gate ran since the start and what that took in all, the gathering of facts included.
+    ///
+    /// # Errors
+    /// When the tenant is gone.
+    pub fn gate_times(&self, call: &Call) -> Result<Vec<(&'static str, u64, std::time::Duration)>, Refusal> {
+        Ok(self.tenant(call)?.gate_times.all())
+    }
+
     /// News of held writes, as they come.
     ///
     /// # Errors

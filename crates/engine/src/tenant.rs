@@ -14,6 +14,7 @@ use crate::reputation::{Readers, Reputations};
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
 use crate::vectors::Vectors;
 use crate::working::Working;
+use crate::write::GateTimes;
 use crate::{AuditReads, Call, EngineLimits, Governance, OpenError, index, vectors};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -202,6 +203,7 @@ pub(crate) struct Tenant {
     pub(crate) reputations: Reputations,
     pub(crate) schemas: Schemas,
     pub(crate) habits: Habits,
+    pub(crate) gate_times: GateTimes,
     pub(crate) provenance_key: Secret,
     pub(crate) public_key: VerifyingKey,
     audit_reads: AuditReads,
@@ -279,6 +281,7 @@ impl Tenant {
             reputations: Reputations::default(),
             schemas: Schemas::default(),
             habits: Habits::default(),
+            gate_times: GateTimes::default(),
             provenance_key: keys.tenant_secret().derive("tabellion/v1/provenance"),
             public_key,
             audit_reads: options.audit_reads,

@@ -2,9 +2,11 @@
 
 mod commit;
 mod facts;
+mod times;
 
 pub(crate) use commit::{Commit, sign};
 pub(crate) use facts::caught_up;
+pub(crate) use times::GateTimes;
 
 use crate::flow::{self, Pace};
 use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
@@ -365,34 +367,17 @@ pub(crate) enum Prepared {
 /// Gathers the facts and asks the gates.
 pub(crate) fn prepare(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Prepared, Refusal> {
     let now = tenant.now();
-    let began = Stopwatch::start();
+    let mut stopwatch = tenant.gate_times.start();
     let gathered = facts::Gathering { tenant, call, asked, now }.facts()?;
-    began.lap("facts");
-    let mut lap = Stopwatch::start();
-    let judged = judge(asked.request.clone(), &call.caller, &gathered, &mut |gate| {
-        lap.lap(gate.as_str());
-        lap = Stopwatch::start();
-    })?;
+    stopwatch.lap(GateTimes::FACTS);
+    let judged =
+        judge(asked.request.clone(), &call.caller, &gathered, &mut |gate| stopwatch.lap(gate.as_str()))?;
     Ok(match judged {
         Judged::Held(held) => Prepared::Stage(held),
         Judged::Admitted(admitted) => {
             Prepared::Commit(Box::new(commit::commit(tenant, call, asked, &admitted, &gathered, now)?))
         }
     })
-}
-
-/// Times gates for the metrics; no decision depends on it.
-struct Stopwatch(std::time::Instant);
-
-impl Stopwatch {
-    #[expect(clippy::disallowed_methods, reason = "a measurement reads the real clock")]
-    fn start() -> Self {
-        Self(std::time::Instant::now())
-    }
-
-    fn lap(&self, gate: &'static str) {
-        metrics::histogram!("tabellion_gate_seconds", "gate" => gate).record(self.0.elapsed().as_secs_f64());
-    }
 }
 
 /// What the gates may know of what a write names, under the caller's predicate.

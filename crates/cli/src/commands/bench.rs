@@ -3,6 +3,7 @@
 mod bare;
 mod cloud;
 mod embed;
+mod gates;
 mod latency;
 mod load;
 mod search;

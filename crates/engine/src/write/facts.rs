@@ -86,19 +86,36 @@ impl Gathering<'_> {
         facts.faults =
             self.tenant.schema(request).map_or_else(Vec::new, |schema| schema.check(&request.content));
         facts.approval.clone_from(&self.asked.approval);
-        if rules.contradiction == Force::Off {
-            return Ok(facts);
+        if rules.factual > Force::Off {
+            facts.evidence = self.weigh(&predicate, facts.replaced.as_ref())?;
         }
-        let claim = &self.asked.claim;
-        facts.impossible = claim.is_impossible();
-        let found = self.compare(&predicate, claim);
+        let found = match (rules.contradiction, rules.dedup) {
+            (Force::Off, Force::Off) => return Ok(facts),
+            (Force::Off, _) => self.recognised(&predicate),
+            _ => self.compare(&predicate, &self.asked.claim),
+        };
+        facts.impossible = self.asked.claim.is_impossible();
         facts.neighbours = found.neighbours;
         facts.retracted = found.retracted;
-        facts.reputation = self.tenant.reputation(self.call.caller.agent(), self.now);
-        facts.consumers = self.tenant.readers(&self.call.caller, self.now) + found.dependents;
-        facts.evidence = self.weigh(&predicate, claim, facts.replaced.as_ref())?;
+        if rules.risk > Force::Off {
+            facts.reputation = self.tenant.reputation(self.call.caller.agent(), self.now);
+            facts.consumers = self.tenant.readers(&self.call.caller, self.now) + found.dependents;
+        }
         facts.twin = found.twin.map(|(known, likeness, lsn)| self.twin(known, likeness, lsn)).transpose()?;
         Ok(facts)
+    }
+
+    /// What is known with the same content or the same triple.
+    fn recognised(&self, predicate: &Predicate) -> Compared {
+        let request = &self.asked.request;
+        let views = self.tenant.shared.views.read();
+        let at = Moment { lsn: views.lsn(), time: self.now };
+        let twin = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at);
+        let twin = twin.filter(|(version, _)| predicate.admits(version.owner, version.tier));
+        let known = |(version, likeness): (&Version, Likeness)| {
+            Some((known(&views, version)?, likeness, version.lsn))
+        };
+        Compared { twin: twin.and_then(known), ..Compared::default() }
     }
 
     /// What is known that says the same, or is about the same.
@@ -160,13 +177,12 @@ impl Gathering<'_> {
         Ok(Twin { known, likeness, delta })
     }
 
-    fn weigh(
-        &self,
-        predicate: &Predicate,
-        claim: &Claim,
-        replaced: Option<&Version>,
-    ) -> Result<Vec<Weighed>, Refusal> {
+    fn weigh(&self, predicate: &Predicate, replaced: Option<&Version>) -> Result<Vec<Weighed>, Refusal> {
         let request = &self.asked.request;
+        if request.evidence.is_empty() {
+            return Ok(Vec::new());
+        }
+        let claim = &Claim::of(&request.content, &mut Analyser::default());
         let statement = words(&request.content.text);
         request
             .evidence
@@ -297,6 +313,7 @@ impl Gathering<'_> {
 }
 
 /// What was found when a write was compared with what is known.
+#[derive(Default)]
 struct Compared {
     neighbours: Vec<Neighbour>,
     twin: Option<(Known, Likeness, Lsn)>,

@@ -23,7 +23,8 @@ const VECTORS_WAIT_MS: u64 = 600_000;
 /// one item, durable before it is acknowledged, its row on the audit trail included.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  tabellion bench write\n  tabellion bench write --writers 64 --seconds 10 --json"
+    after_help = "Examples:\n  tabellion bench write\n  tabellion bench write --writers 64 --seconds 10 --json\n  \
+                  tabellion bench write --gates --items 10000,100000"
 )]
 pub(crate) struct BenchWrite {
     /// How many write at once
@@ -32,6 +33,12 @@ pub(crate) struct BenchWrite {
     /// How long each measurement takes
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
+    /// Measure what the gates add to one write instead, among so many items of one namespace
+    #[arg(long)]
+    gates: bool,
+    /// How many items the gates compare with
+    #[arg(long, value_delimiter = ',', default_values_t = [10_000, 100_000], value_name = "N,…", requires = "gates")]
+    items: Vec<u64>,
     /// Where scratch files go: the disk that is measured (default: the system's folder for them)
     #[arg(long, value_name = "DIR")]
     scratch: Option<std::path::PathBuf>,
@@ -43,6 +50,9 @@ pub(super) fn run(args: &BenchWrite, context: &Context) -> Result<ExitCode> {
         None => tempfile::tempdir()?,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    if args.gates {
+        return super::gates::run(&runtime, folder.path(), &args.items, context);
+    }
     let time = Duration::from_secs(args.seconds);
     let row_bytes = runtime.block_on(row_bytes(folder.path()))?;
     let mut rows = Vec::new();

@@ -494,6 +494,16 @@ mod tests {
         assert!(!claim(&content("The fair runs from 1 May 2024 to 3 May 2024.")).is_impossible());
     }
 
+    /// GOV-3.4: what comes late in a long sentence, or in a long word, counts as well.
+    #[test]
+    fn the_end_of_something_long_counts() {
+        let same = |a: &str, b: &str| claim(&content(a)).says_the_same(&claim(&content(b)));
+        for long in ["blip ".repeat(90), "x".repeat(200), "Fine. ".repeat(40)] {
+            assert!(same(&format!("{long}on"), &format!("{long}on")));
+            assert!(!same(&format!("{long}on"), &format!("{long}off")));
+        }
+    }
+
     /// GOV-3.4: what differs in anything that counts is no duplicate.
     #[test]
     fn only_the_same_is_the_same() {
@@ -507,6 +517,11 @@ mod tests {
             ("Alice has a cat", "Alice has cats"),
             ("Alice works at Acme", "Alice worked at Acme"),
             ("Ship on May 5", "Ship on May 6"),
+            ("Python 3.10 is installed", "Python 3.1 is installed"),
+            ("Bob has at least 5 cars", "Bob has more than 5 cars"),
+            ("The account is 12345678901", "The account is 12345678902"),
+            ("The code is 007", "The code is 7"),
+            ("They love the US", "They love us"),
             ("", ""),
         ] {
             assert!(!same(a, b), "{a} / {b}");

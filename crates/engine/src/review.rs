@@ -6,7 +6,7 @@
 use crate::reply::{Deferral, Feedback, ReviewReply, Verdict, WriteStatus, Written};
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
-use crate::write::{self, Asked, Prepared};
+use crate::write::{self, Asked, Flight, Prepared};
 use crate::{Call, flow::Pace};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -42,12 +42,15 @@ pub(crate) async fn stage(
     call: &Call,
     asked: &Asked,
     held: Held,
+    flight: Option<Flight<'_>>,
 ) -> Result<Written, Objection> {
     let id = ReviewId::from_bytes(tenant.entropy.bytes());
     let now = tenant.now();
     let deadline = deadline(tenant, &held, now);
     let proposal = staging(tenant, call, asked, &held, id, deadline)?;
     tenant.sequencer.propose(proposal).await?;
+    // What waits for a person is no longer in anyone's way.
+    drop(flight);
     let review = tenant.shared.views.read().reviews.find(id).cloned().ok_or_else(Refusal::not_found)?;
     tenant.announce(&review, "staged");
     if held.hold == Hold::Sync {

@@ -14,7 +14,7 @@ use crate::reputation::{Readers, Reputations};
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
 use crate::vectors::Vectors;
 use crate::working::Working;
-use crate::write::GateTimes;
+use crate::write::{Flights, GateTimes};
 use crate::{AuditReads, Call, EngineLimits, Governance, OpenError, index, vectors};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -204,6 +204,7 @@ pub(crate) struct Tenant {
     pub(crate) schemas: Schemas,
     pub(crate) habits: Habits,
     pub(crate) gate_times: GateTimes,
+    pub(crate) flights: Flights,
     pub(crate) provenance_key: Secret,
     pub(crate) public_key: VerifyingKey,
     audit_reads: AuditReads,
@@ -282,6 +283,7 @@ impl Tenant {
             schemas: Schemas::default(),
             habits: Habits::default(),
             gate_times: GateTimes::default(),
+            flights: Flights::default(),
             provenance_key: keys.tenant_secret().derive("tabellion/v1/provenance"),
             public_key,
             audit_reads: options.audit_reads,

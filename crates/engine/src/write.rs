@@ -2,10 +2,13 @@
 
 mod commit;
 mod facts;
+mod flight;
 mod times;
 
 pub(crate) use commit::{Commit, sign};
 pub(crate) use facts::caught_up;
+use flight::Corpus;
+pub(crate) use flight::{Flight, Flights};
 pub(crate) use times::GateTimes;
 
 use crate::flow::{self, Pace};
@@ -85,6 +88,14 @@ impl Asked {
             body,
             approval: None,
         })
+    }
+}
+
+impl Asked {
+    /// Whose memory it is compared with.
+    fn corpus(&self, call: &Call) -> Corpus {
+        let (namespace, layer) = (self.request.namespace.clone(), self.request.layer);
+        Corpus { owner: call.caller.user(), namespace, layer }
     }
 }
 
@@ -233,11 +244,24 @@ pub(crate) async fn again(tenant: &Tenant, call: &Call, draft: WriteDraft) -> Re
 
 /// Takes a write through the gates and commits or stages it.
 async fn judged(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Written, Failed> {
+    let flight = match asked.claim.is_empty() {
+        true => None,
+        false => Some(tenant.flights.take_off(&asked.corpus(call), &asked.claim).await),
+    };
+    committed_or_staged(tenant, call, asked, flight).await
+}
+
+async fn committed_or_staged(
+    tenant: &Tenant,
+    call: &Call,
+    asked: &Asked,
+    mut flight: Option<Flight<'_>>,
+) -> Result<Written, Failed> {
     for _ in 0..ATTEMPTS_MAX {
         facts::caught_up(tenant, asked.strictness, asked.request.layer).await?;
         let prepared = match prepare(tenant, call, asked)? {
             Prepared::Commit(prepared) => *prepared,
-            Prepared::Stage(held) => match review::stage(tenant, call, asked, *held).await {
+            Prepared::Stage(held) => match review::stage(tenant, call, asked, *held, flight.take()).await {
                 Ok(written) => return Ok(written),
                 Err(Objection::Refused(refusal)) => return Err(Failed::Recorded(refusal)),
                 Err(Objection::Replayed(version)) => {
@@ -492,17 +516,25 @@ pub(crate) fn known(
 ) -> Result<(), Objection> {
     if let Some((version, first)) = request.and_then(|request| views.items.requested(request, now)) {
         if first != token {
-            let fault = Fault::new("/request_id", Code::RequestIdReused, "a fresh UUID for other content");
-            let refusal =
-                Refusal::new(Code::RequestIdReused, "this request id came with other content before");
-            return Err(refusal.at(GateName::Preflight).with(vec![fault]).into());
+            return Err(request_id_reused().into());
         }
         return Err(Objection::Replayed(version.id));
+    }
+    if let Some(review) = request.and_then(|request| views.reviews.requested(request, now))
+        && review.token() != token
+    {
+        return Err(request_id_reused().into());
     }
     match views.items.replayed(token, now) {
         Some(version) => Err(Objection::Replayed(version.id)),
         None => Ok(()),
     }
+}
+
+fn request_id_reused() -> Refusal {
+    let fault = Fault::new("/request_id", Code::RequestIdReused, "a fresh UUID for other content");
+    let refusal = Refusal::new(Code::RequestIdReused, "this request id came with other content before");
+    refusal.at(GateName::Preflight).with(vec![fault])
 }
 
 /// Step 2 of GOV-1.7: past its deadline a write leaves nothing.

@@ -83,9 +83,9 @@ struct Sides {
     of_nouns: bool,
     /// Any opposite differs.
     differ: bool,
-    /// The two-sided ones that differ, odd in number.
-    odd: bool,
-    /// One of several states differs.
+    /// One opposite differs, and no more: what differs in two is two things.
+    axis: bool,
+    /// One of several states differs, and no more.
     state: bool,
 }
 
@@ -97,7 +97,7 @@ impl Sides {
             sides.sort_unstable();
             sides
         };
-        let mut found = Self { which: false, of_nouns: true, differ: false, odd: false, state: false };
+        let mut found = Self { which: false, of_nouns: true, differ: false, axis: false, state: false };
         let mut apart = |kind: Kind| {
             let (a, b) = (sides(known, kind), sides(new, kind));
             let apart = a.iter().zip(&b).filter(|(a, b)| a.1 & SIDE_MASK != b.1 & SIDE_MASK);
@@ -109,8 +109,8 @@ impl Sides {
         };
         let (axes, states, orders) = (apart(Kind::Axis), apart(Kind::State), apart(Kind::Order));
         found.differ = axes + states + orders > 0;
-        found.odd = axes % 2 == 1 && orders == 0;
-        found.state = states > 0 && orders == 0;
+        found.axis = axes == 1 && states + orders == 0;
+        found.state = states == 1 && axes + orders == 0;
         found
     }
 }
@@ -134,7 +134,7 @@ fn opposed(
     }
     // What is neither the one nor the other is possible.
     let denied = known.is(DENIED_SIDE) || new.is(DENIED_SIDE);
-    ((sides.odd || sides.state) && !denied).then_some(Method::Antonym)
+    ((sides.axis || sides.state) && !denied).then_some(Method::Antonym)
 }
 
 /// "has no children" against "has two children".

@@ -7,6 +7,8 @@ use super::{hash24, hash64};
 use crate::canonical::{Hash, framed_sha256};
 use crate::item::Triple;
 use crate::text;
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
 /// Verbs of properties with one value.
 const ONE: &str = "born die live reside work employed located based headquartered married belong report expire age \
@@ -18,6 +20,9 @@ const MANY: &str = "like love enjoy visit know friend child kid member speak own
 /// Words in -s that are one.
 const SINGULAR: &str =
     "status address species headquarters os gps dns business class process access canvas bus";
+
+static ONE_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| text::words(ONE).into_iter().collect());
+static MANY_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| text::words(MANY).into_iter().collect());
 
 /// A triple, so that two can be compared.
 #[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
@@ -101,7 +106,8 @@ fn joined(words: impl Iterator<Item = String>) -> String {
 }
 
 fn normal_object(object: &str) -> String {
-    match value_of(object) {
+    // 3.10 may be a version, 5/7 a day: they are what is written.
+    match value_of(object).filter(|_| !object.contains(['.', '/'])) {
         Some(value) => format!("{:?}", value.bits()),
         None => plain(object),
     }
@@ -143,12 +149,11 @@ pub(super) fn is_functional(predicate: &str) -> bool {
     };
     let verb = |word: &str| text::words(word).into_iter().next().unwrap_or_default();
     let stems: Vec<String> = words.iter().map(|word| verb(word)).collect();
-    let listed = |list: &str, stem: &String| text::words(list).contains(stem);
-    if stems.iter().any(|stem| listed(MANY, stem)) {
+    if stems.iter().any(|stem| MANY_STEMS.contains(stem)) {
         return false;
     }
     let noun = |word: &str| lexicon().noun(word).is_some();
-    let one = |(word, stem): (&String, &String)| listed(ONE, stem) || (noun(word) && !many(word));
+    let one = |(word, stem): (&String, &String)| ONE_STEMS.contains(stem) || (noun(word) && !many(word));
     words.iter().zip(&stems).any(one)
 }
 
@@ -176,6 +181,9 @@ mod tests {
         assert!(same(triple("Bob", "worksAt", "Acme"), triple("Bob", "works at", "acme")));
         assert!(!same(triple("A", "owns", "B"), triple("A", "owned_by", "B")));
         assert!(!same(triple("A", "owns", "B"), triple("B", "owns", "A")));
+        assert!(!same(triple("A", "version", "3.10"), triple("A", "version", "3.1")));
+        assert!(!same(triple("A", "id", "12345678901"), triple("A", "id", "12345678902")));
+        assert!(!same(triple("A", "code", "007"), triple("A", "code", "7")));
         assert!(!same(triple("API", "port", "8080"), triple("API", "port", "8081")));
     }
 

@@ -97,7 +97,11 @@ impl Reading {
     /// Pushes a word, taken apart where it is a contraction.
     fn word(&mut self, part: &str, quoted: bool) {
         let capital = part.chars().next().is_some_and(char::is_uppercase);
-        let lower = cut(part).to_lowercase().replace('’', "'");
+        let lower = match cut(part) {
+            whole if whole.len() == part.len() => whole.to_lowercase().replace('’', "'"),
+            // What is cut off still counts.
+            front => format!("{}~{:x}", front.to_lowercase(), super::hash64(0, part.as_bytes())),
+        };
         let mut push = |text: &str, owner: bool| {
             let text = text.trim_matches('\'');
             if !text.is_empty() {

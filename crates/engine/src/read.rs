@@ -5,15 +5,19 @@ use crate::tenant::Tenant;
 use crate::{Call, working};
 use tabellion_core::access::{Caller, Disclosed, Predicate, disclose, visible_to};
 use tabellion_core::canonical::hex;
+use tabellion_core::claim::{SIGMA_TOPIC, contradiction};
 use tabellion_core::error::{Code, Fault, Refusal};
+use tabellion_core::gate::{Against, Known};
 use tabellion_core::id::{ItemId, KeyId, VersionId};
 use tabellion_core::item::{Content, Layer, Status};
 use tabellion_core::log::{Lsn, Payload};
 use tabellion_core::provenance::Provenance;
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Item, Moment, Version, Views};
+use tabellion_core::view::{Item, Moment, Row, Scope, Version, Views};
 
 const PAGE_DEFAULT: u64 = 50;
+/// Items that a read compares with.
+const AGAINST_MAX: usize = 50;
 
 pub(crate) async fn get(
     tenant: &Tenant,
@@ -96,8 +100,38 @@ fn get_item(tenant: &Tenant, caller: &Caller, id: &str, as_of: Option<&str>) -> 
     let at = moment(tenant, caller, &views, as_of)?;
     let (item, head) = views.items.visible_head(id, &predicate, at).ok_or_else(Refusal::not_found)?;
     let sketch = Sketch::of(&views, item, head, at, &predicate).ok_or_else(Refusal::not_found)?;
+    let against = against(tenant, &views, head, &predicate, at);
     drop(views);
-    fill(sketch, tenant, caller)
+    Ok(ItemReply { against, ..fill(sketch, tenant, caller)? })
+}
+
+/// What else the caller may see that speaks against a version, surest first.
+fn against(
+    tenant: &Tenant,
+    views: &Views,
+    version: &Version,
+    predicate: &Predicate,
+    at: Moment,
+) -> Vec<Against> {
+    let index = tenant.shared.index.read();
+    let row = views.items.row_of(version.id);
+    let Some(claim) = row.and_then(|row| index.claims.get(row)).filter(|_| version.layer.is_durable()) else {
+        return Vec::new();
+    };
+    let (layers, namespace) = ([version.layer], views.items.namespace_of(version));
+    let scope = Scope { predicate, at, layers: &layers, namespace: Some(namespace) };
+    let near = index.claims.nearest(claim, AGAINST_MAX, SIGMA_TOPIC, |near| {
+        Some(near) != row && scope.admits_row(&views.items, near)
+    });
+    let speaks = |(near, similarity): &(Row, f64)| {
+        let found = contradiction(index.claims.get(*near)?, claim, SIGMA_TOPIC)?;
+        let other = views.items.version(*near)?;
+        let known = Known { item: views.items.item_of(other)?.id, version: other.id };
+        Some(Against { known, method: found.method, score: found.score, similarity: *similarity })
+    };
+    let mut against: Vec<Against> = near.iter().filter_map(speaks).collect();
+    against.sort_by(|a, b| b.score.total_cmp(&a.score));
+    against
 }
 
 fn list_items(tenant: &Tenant, caller: &Caller, query: &ListQuery) -> Result<Page<ItemReply>, Refusal> {
@@ -247,6 +281,7 @@ impl Sketch {
             updated_at: version.time,
             expires_at: version.expires_at,
             token: String::new(),
+            against: Vec::new(),
         };
         disclose(Self { reply, lsn: version.lsn, at: at.lsn }, version.owner, version.tier, predicate)
     }

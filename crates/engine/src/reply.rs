@@ -306,6 +306,8 @@ pub struct ItemReply {
     pub expires_at: Option<Timestamp>,
     /// Where in the log it was read, sealed for the caller.
     pub token: String,
+    /// What else the caller may see that speaks against it; only where one item is read.
+    pub against: Vec<Against>,
 }
 
 /// A version without its content.

@@ -150,6 +150,7 @@ pub(crate) async fn write(
         updated_at: now,
         expires_at: request.expires_at(now),
         token: String::new(),
+        against: Vec::new(),
     };
     let (status, kept) = match tenant.working.put(&call.caller, item, replaces, tenant.limits.working_max)? {
         Put::New(item) => (WriteStatus::Committed, item),

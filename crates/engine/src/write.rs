@@ -354,6 +354,8 @@ impl Landed {
     pub(crate) fn reply(self, tenant: &Tenant, call: &Call, committed: Committed) -> Written {
         let layer = self.layer.as_str();
         let agent = call.caller.agent().to_string();
+        let request_id = call.request_id.as_deref().unwrap_or_default();
+        tracing::debug!(request_id, item = %self.item, version = %self.version, "memory.write");
         metrics::counter!("memory_write_committed_total", "layer" => layer, "agent" => agent).increment(1);
         Written {
             status: self.status,

@@ -100,6 +100,7 @@ struct Inner {
     dir: Option<DataDir>,
     master: Secret,
     pepper: Secret,
+    news: notice::News,
     open: AtomicBool,
     lock: parking_lot::Mutex<Option<DirLock>>,
 }
@@ -136,6 +137,7 @@ impl Engine {
             master,
             dir,
             options,
+            news: notice::news(),
             open: AtomicBool::new(true),
             lock: parking_lot::Mutex::new(lock),
         };
@@ -194,6 +196,7 @@ impl Engine {
             limits: options.limits,
             audit_reads: options.audit_reads,
             governance: options.governance.clone(),
+            news: self.inner.news.clone(),
         };
         let tenant = Tenant::open(id, &options).map(Arc::new)?;
         kept::start(&tenant).map_err(|error| OpenError(format!("no thread for deferrals: {error}")))?;
@@ -467,6 +470,24 @@ impl Engine {
     /// When the tenant is gone.
     pub fn notices(&self, call: &Call) -> Result<tokio::sync::broadcast::Receiver<Notice>, Refusal> {
         Ok(self.tenant(call)?.notices.subscribe())
+    }
+
+    /// News of held writes of every tenant, as they come: for the operator of this process, and nobody else.
+    #[must_use]
+    pub fn news(&self) -> tokio::sync::broadcast::Receiver<(TenantId, Notice)> {
+        self.inner.news.subscribe()
+    }
+
+    /// Whether a caller may hear of this.
+    #[must_use]
+    pub fn may_hear(&self, call: &Call, notice: &Notice) -> bool {
+        self.tenant(call).is_ok_and(|tenant| review::may_hear(&tenant, call, notice))
+    }
+
+    /// Announces the held writes that nobody decided on in time, each once. To be called often: it looks once a minute.
+    pub fn escalate(&self) {
+        let tenants: Vec<Arc<Tenant>> = self.inner.tenants.read().values().cloned().collect();
+        tenants.iter().for_each(|tenant| review::escalate(tenant));
     }
 
     /// Reads an item, now or as of a time or token.

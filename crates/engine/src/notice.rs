@@ -2,7 +2,7 @@
 
 use crate::tenant::Tenant;
 use tabellion_core::gate::Hold;
-use tabellion_core::id::{ReviewId, UserId};
+use tabellion_core::id::{ReviewId, TenantId, UserId};
 use tabellion_core::item::Layer;
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::Review;
@@ -30,18 +30,27 @@ pub struct Notice {
     pub deadline: Timestamp,
 }
 
-/// Where news goes.
-pub(crate) struct Notices(broadcast::Sender<Notice>);
+/// News of every tenant.
+pub(crate) type News = broadcast::Sender<(TenantId, Notice)>;
 
-impl Default for Notices {
-    fn default() -> Self {
-        Self(broadcast::Sender::new(BACKLOG))
-    }
+/// Where news of all tenants goes.
+pub(crate) fn news() -> News {
+    broadcast::Sender::new(BACKLOG)
+}
+
+/// Where news of a tenant goes.
+pub(crate) struct Notices {
+    own: broadcast::Sender<Notice>,
+    all: News,
 }
 
 impl Notices {
+    pub(crate) fn new(all: News) -> Self {
+        Self { own: broadcast::Sender::new(BACKLOG), all }
+    }
+
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Notice> {
-        self.0.subscribe()
+        self.own.subscribe()
     }
 }
 
@@ -49,8 +58,7 @@ impl Tenant {
     /// Tells whoever listens.
     pub(crate) fn announce(&self, review: &Review, what: &str) {
         metrics::counter!("tabellion_reviews_total", "what" => what.to_owned()).increment(1);
-        // Nobody listening is no fault.
-        let _nobody = self.notices.0.send(Notice {
+        let notice = Notice {
             what: what.to_owned(),
             review: review.id,
             owner: review.owner,
@@ -58,6 +66,9 @@ impl Tenant {
             hold: review.hold,
             risk: review.risk,
             deadline: review.deadline,
-        });
+        };
+        // Nobody listening is no fault.
+        let _nobody = self.notices.all.send((self.shared.tenant, notice.clone()));
+        let _nobody = self.notices.own.send(notice);
     }
 }

@@ -7,8 +7,10 @@ use crate::reply::{Deferral, Feedback, ReviewReply, Verdict, WriteStatus, Writte
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::write::{self, Asked, Flight, Prepared};
-use crate::{Call, flow::Pace};
+use crate::{Call, Notice, flow::Pace};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::time::Duration;
 use tabellion_core::access::{Caller, author};
 use tabellion_core::canonical::{hex, sha256};
@@ -24,6 +26,8 @@ const ATTEMPTS_MAX: usize = 16;
 const REASON_CHARS_MAX: usize = 1_024;
 /// Reviews of one listing.
 const PAGE: usize = 500;
+/// Between two looks for reviews whose time is over.
+const ESCALATE_EVERY: Period = Period::from_secs(60);
 /// Between two looks at whether a person has answered.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -294,6 +298,39 @@ impl Staged {
 fn is_visible(views: &Views, caller: &Caller, review: &Review) -> bool {
     review.owner == caller.user()
         || views.policies.reviews(&caller.user().to_string(), &review.owner.to_string())
+}
+
+/// Whether a caller may hear news of a review.
+pub(crate) fn may_hear(tenant: &Tenant, call: &Call, notice: &Notice) -> bool {
+    let views = tenant.shared.views.read();
+    views.reviews.find(notice.review).is_some_and(|review| is_visible(&views, &call.caller, review))
+}
+
+/// When overdue reviews were last looked for, and which of them were announced.
+#[derive(Default)]
+pub(crate) struct Escalations(Mutex<(Option<Timestamp>, BTreeSet<ReviewId>)>);
+
+/// Announces reviews whose time is over, each once (GOV-6.4).
+pub(crate) fn escalate(tenant: &Tenant) {
+    let now = tenant.now();
+    let mut escalations = tenant.escalations.0.lock();
+    let (looked, announced) = &mut *escalations;
+    if looked.is_some_and(|looked| now < looked.plus(ESCALATE_EVERY)) {
+        return;
+    }
+    *looked = Some(now);
+    let overdue: Vec<Review> = {
+        let views = tenant.shared.views.read();
+        let waits = |review: &&Review| review.is_overdue(now) && review.state_at(now) == ReviewState::Pending;
+        views.reviews.all().filter(waits).cloned().collect()
+    };
+    let before = std::mem::take(announced);
+    for review in overdue {
+        if !before.contains(&review.id) {
+            tenant.announce(&review, "escalated");
+        }
+        announced.insert(review.id);
+    }
 }
 
 fn not_found() -> Refusal {

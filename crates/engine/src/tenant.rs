@@ -7,10 +7,11 @@ use crate::fold::{self, Checkpoint, Source};
 use crate::govern::Schemas;
 use crate::index::Trailing;
 use crate::kept::Kept;
-use crate::notice::Notices;
+use crate::notice::{News, Notices};
 use crate::outcome::Searches;
 use crate::ports::Entropy;
 use crate::reputation::{Readers, Reputations};
+use crate::review::Escalations;
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
 use crate::vectors::Vectors;
 use crate::working::Working;
@@ -185,6 +186,7 @@ pub(crate) struct TenantOptions<'a> {
     pub(crate) limits: EngineLimits,
     pub(crate) audit_reads: AuditReads,
     pub(crate) governance: Governance,
+    pub(crate) news: News,
 }
 
 /// One tenant at run time.
@@ -199,6 +201,7 @@ pub(crate) struct Tenant {
     pub(crate) rates: Rates,
     pub(crate) kept: Kept,
     pub(crate) notices: Notices,
+    pub(crate) escalations: Escalations,
     pub(crate) readers: Readers,
     pub(crate) reputations: Reputations,
     pub(crate) schemas: Schemas,
@@ -277,7 +280,8 @@ impl Tenant {
             governance: options.governance.clone(),
             rates: Rates::default(),
             kept: Kept::open(options.dir.map(|dir| dir.kept(tenant)).as_deref(), keys.tenant_secret())?,
-            notices: Notices::default(),
+            notices: Notices::new(options.news.clone()),
+            escalations: Escalations::default(),
             readers: Readers::default(),
             reputations: Reputations::default(),
             schemas: Schemas::default(),

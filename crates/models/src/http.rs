@@ -9,7 +9,7 @@ mod answer;
 mod roots;
 
 use crate::{OpenError, text};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tabellion_engine::ports::{EmbedError, Embedder};
@@ -82,27 +82,11 @@ impl Http {
         check_limits(&endpoint)?;
         let url = endpoint.url.trim_end_matches('/');
         let authority = authority_of(url)?;
-        let mut config = Agent::config_builder()
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .timeout_connect(Some(CONNECT_MAX.min(endpoint.time_max)))
-            .timeout_global(Some(endpoint.time_max))
-            .user_agent(concat!("tabellion/", env!("CARGO_PKG_VERSION")));
-        if is_loopback(&authority) {
-            config = config.proxy(None);
-        }
-        if url.starts_with("https:") {
-            let tls = TlsConfig::builder()
-                .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-                .root_certs(RootCerts::from(roots::trusted(endpoint.ca_cert.as_deref())?));
-            config = config.tls_config(tls.build());
-        }
         Ok(Self {
             name: format!("{}@{authority}", endpoint.model),
             target: format!("{url}/embeddings"),
             bearer: bearer(endpoint.key.as_ref())?,
-            agent: config.build().new_agent(),
+            agent: agent(url, endpoint.ca_cert.as_deref(), endpoint.time_max)?,
             endpoint,
         })
     }
@@ -150,6 +134,32 @@ impl Embedder for Http {
         }
         Ok(vectors)
     }
+}
+
+/// What asks an address: in time, without following it elsewhere, and behind https only whom the certificates vouch for.
+///
+/// # Errors
+/// When the certificates to trust cannot be read.
+pub fn agent(url: &str, ca_cert: Option<&Path>, time_max: Duration) -> Result<Agent, OpenError> {
+    let mut config = Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .timeout_connect(Some(CONNECT_MAX.min(time_max)))
+        .timeout_global(Some(time_max))
+        .user_agent(concat!("tabellion/", env!("CARGO_PKG_VERSION")));
+    let authority =
+        url.parse::<Uri>().ok().and_then(|uri| uri.authority().map(|host| host.as_str().to_owned()));
+    if authority.is_some_and(|authority| is_loopback(&authority)) {
+        config = config.proxy(None);
+    }
+    if url.starts_with("https:") {
+        let tls = TlsConfig::builder()
+            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .root_certs(RootCerts::from(roots::trusted(ca_cert)?));
+        config = config.tls_config(tls.build());
+    }
+    Ok(config.build().new_agent())
 }
 
 fn refused(words: &str) -> OpenError {

@@ -5,13 +5,12 @@
 use crate::config::Limits;
 use crate::rate::Rates;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::time::Period;
 use tabellion_engine::Engine;
 use tabellion_engine::ports::ManualClock;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
 /// What all transports share.
@@ -21,7 +20,7 @@ pub struct App {
     rates: Rates,
     places: Arc<Semaphore>,
     clock: Option<Arc<ManualClock>>,
-    stopping: AtomicBool,
+    stopping: watch::Sender<bool>,
 }
 
 /// Whether the server takes requests, as `/readyz` says it.
@@ -65,7 +64,7 @@ impl App {
     pub fn new(engine: Engine, limits: Limits, clock: Option<Arc<ManualClock>>) -> Self {
         let places = Arc::new(Semaphore::new(limits.in_flight_max.min(Semaphore::MAX_PERMITS)));
         let rates = Rates::new(limits.requests_per_second_max);
-        Self { engine, limits, rates, places, clock, stopping: AtomicBool::new(false) }
+        Self { engine, limits, rates, places, clock, stopping: watch::Sender::new(false) }
     }
 
     /// The one service layer.
@@ -84,11 +83,18 @@ impl App {
     }
 
     pub(crate) fn stop(&self) {
-        self.stopping.store(true, Ordering::Release);
+        self.stopping.send_replace(true);
+    }
+
+    /// Ends when the server does.
+    pub(crate) fn end(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut stopping = self.stopping.subscribe();
+        // The sender lives as long as the app; if it is gone, so is the server.
+        async move { drop(stopping.wait_for(|stopping| *stopping).await) }
     }
 
     pub(crate) fn phase(&self) -> Phase {
-        if self.stopping.load(Ordering::Acquire) {
+        if *self.stopping.borrow() {
             Phase::Stopping
         } else if self.engine.is_ready() {
             Phase::Ready

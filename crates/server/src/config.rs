@@ -603,10 +603,12 @@ pub struct Secrets {
     pub master_key: Option<Secret>,
     /// What the embedding endpoint asks for.
     pub embedding_key: Option<String>,
+    /// What news of held writes is signed with; none leaves it unsigned.
+    pub webhook_secret: Option<String>,
 }
 
 impl Secrets {
-    /// Reads `TABELLION_ADMIN_KEY`, `TABELLION_MASTER_KEY` and `TABELLION_EMBEDDING_KEY`.
+    /// Reads `TABELLION_ADMIN_KEY`, `TABELLION_MASTER_KEY`, `TABELLION_EMBEDDING_KEY` and `TABELLION_WEBHOOK_SECRET`.
     ///
     /// # Errors
     /// When the master key is not one, or the admin key could be guessed.
@@ -621,7 +623,8 @@ impl Secrets {
         if admin_key.as_ref().is_some_and(|key| key.chars().count() < ADMIN_KEY_CHARS_MIN) {
             return Err(ConfigError::AdminKey);
         }
-        Ok(Self { admin_key, master_key, embedding_key: var("EMBEDDING_KEY") })
+        let (embedding_key, webhook_secret) = (var("EMBEDDING_KEY"), var("WEBHOOK_SECRET"));
+        Ok(Self { admin_key, master_key, embedding_key, webhook_secret })
     }
 }
 

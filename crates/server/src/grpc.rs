@@ -6,6 +6,7 @@
 mod answer;
 mod call;
 mod convert;
+mod govern;
 mod health;
 mod import;
 mod refusal;

@@ -13,7 +13,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tabellion_core::canonical::hex;
 use tabellion_core::error::{Code, Refusal};
@@ -106,10 +108,37 @@ impl Drop for Line {
     }
 }
 
+/// Leave to take longer than others, which a write has once its body is here: it may have to wait for a person.
+#[derive(Debug, Default)]
+pub(crate) struct Patience(AtomicBool);
+
+impl Patience {
+    /// Gives leave.
+    pub(crate) fn grant(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn is_granted(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// What bounds requests.
+#[derive(Clone)]
+pub(crate) struct Bounds {
+    pub(crate) app: Arc<App>,
+    /// What a request with leave may take beyond the time of others.
+    pub(crate) patience: Duration,
+}
+
 /// Sheds load, keeps rates and time, catches panics.
 ///
 /// Probes are let through: what watches the server must see it when it is full.
-pub(crate) async fn protect(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn protect(
+    State(Bounds { app, patience: more }): State<Bounds>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     if is_probe(request.uri().path()) {
         return next.run(request).await;
     }
@@ -121,8 +150,16 @@ pub(crate) async fn protect(State(app): State<Arc<App>>, mut request: Request, n
         return Refused(refusal).into_response();
     }
     request.extensions_mut().insert(Arc::clone(&under_way));
-    let answer = AssertUnwindSafe(next.run(request)).catch_unwind();
-    match tokio::time::timeout(app.limits().request_time_max(), answer).await {
+    let patience = Arc::new(Patience::default());
+    request.extensions_mut().insert(Arc::clone(&patience));
+    let mut answer = pin!(AssertUnwindSafe(next.run(request)).catch_unwind());
+    let mut answered = tokio::time::timeout(app.limits().request_time_max(), answer.as_mut()).await;
+    if answered.is_err() && patience.is_granted() {
+        // Whoever waits for a person does no work: others may have the place.
+        drop(under_way);
+        answered = tokio::time::timeout(more, answer).await;
+    }
+    match answered {
         Ok(Ok(response)) => response,
         Ok(Err(_logged_by_the_hook)) => {
             Refused(Refusal::new(Code::Internal, "something broke here; the log has more")).into_response()
@@ -170,7 +207,8 @@ mod tests {
             panic!("the text that it stumbled over")
         }
         let router = Router::new().route("/breaks", get(breaks));
-        let router = router.layer(from_fn_with_state(app(), protect)).layer(from_fn(observe));
+        let bounds = Bounds { app: app(), patience: Duration::ZERO };
+        let router = router.layer(from_fn_with_state(bounds, protect)).layer(from_fn(observe));
         let request = Request::builder().uri("/breaks").body(Body::empty()).unwrap();
         let response = router.oneshot(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);

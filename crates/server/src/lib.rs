@@ -16,6 +16,7 @@ mod refusal;
 mod rest;
 mod serve;
 pub mod status;
+mod webhook;
 
 pub use config::{Config, ConfigError, Flags, Secrets};
 pub use serve::{Ready, ServeError, router, serve, serve_until};

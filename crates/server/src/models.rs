@@ -71,7 +71,7 @@ impl Embedding {
             Provider::Http if self.dimensions == 0 => unset("dimensions"),
             Provider::Http if self.texts_max == 0 => unset("texts_max"),
             Provider::Http if self.seconds_max == 0 => unset("seconds_max"),
-            _ => Ok(()),
+            Provider::Auto | Provider::Minilm | Provider::Http | Provider::Hashed | Provider::None => Ok(()),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::app::{App, Phase};
 use crate::config::{Config, ConfigError, Limits, Secrets};
 use crate::intake::{self, Intake};
 use crate::refusal::{Refused, Wire};
+use crate::webhook::Webhook;
 use crate::{grpc, guard, logs, mcp, metrics, rest};
 use axum::Router;
 use axum::extract::Request;
@@ -30,6 +31,9 @@ use tower::ServiceExt;
 
 /// How often an idle HTTP/2 connection is asked whether it is still there, and how long it has to answer.
 const PING_EVERY: Duration = Duration::from_secs(20);
+
+/// How often the engine is reminded to look; by its own clock it looks more seldom.
+const ESCALATE_EVERY: Duration = Duration::from_secs(1);
 
 /// The exit code of a process that was told twice to stop.
 const TOLD_TWICE: i32 = 130;
@@ -95,7 +99,7 @@ pub async fn serve(
 /// As for `serve`.
 pub async fn serve_until(
     config: Config,
-    secrets: Secrets,
+    mut secrets: Secrets,
     ready: oneshot::Sender<Ready>,
     told: impl Future<Output = ()> + Send,
 ) -> Result<(), ServeError> {
@@ -114,6 +118,7 @@ pub async fn serve_until(
     let mut listening = tokio::spawn(accept(server, tls, config.limits, Arc::clone(&front)));
     let _stops_when_dropped = AbortOnDrop(tokio::spawn(metrics::upkeep()));
 
+    let webhook = Webhook::open(&config.governance.webhook_url, secrets.webhook_secret.take())?;
     let mut told = std::pin::pin!(told);
     let mut opening = std::pin::pin!(open(&config, secrets));
     // Opening cannot be broken off; told meanwhile, the server closes what it opened.
@@ -123,6 +128,8 @@ pub async fn serve_until(
     };
     let (app, first_start) = opened.inspect_err(|_| handle.shutdown())?;
     let app = Arc::new(app);
+    webhook.map(|webhook| webhook.start(app.engine())).transpose()?;
+    let _stops_when_dropped = AbortOnDrop(tokio::spawn(escalate(app.engine().clone())));
     let mut broke_off = None;
     if !told_early {
         let _set_once = front.set(router(Arc::clone(&app), &config));
@@ -144,6 +151,15 @@ pub async fn serve_until(
     tokio::task::spawn_blocking(move || engine.close()).await.map_err(|_| ServeError::Lost)?;
     tracing::info!("stopped");
     ended.map_err(|_| ServeError::Lost)?
+}
+
+/// Has held writes announced that nobody decided on in time.
+async fn escalate(engine: Engine) {
+    let mut often = tokio::time::interval(ESCALATE_EVERY);
+    loop {
+        often.tick().await;
+        engine.escalate();
+    }
 }
 
 struct AbortOnDrop(tokio::task::JoinHandle<()>);
@@ -190,12 +206,13 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
 
 /// Every route of every transport, behind the layers that guard them.
 pub fn router(app: Arc<App>, config: &Config) -> Router {
-    rest::router(Arc::clone(&app))
+    let routes = rest::router(Arc::clone(&app))
         .merge(grpc::router(&app))
         .merge(mcp::router(&app, &config.mcp))
-        .fallback(unknown_path)
-        .layer(from_fn_with_state(app, guard::protect))
-        .layer(from_fn(guard::observe))
+        .fallback(unknown_path);
+    let patience = Duration::from_secs(config.governance.sync_wait_seconds);
+    let bounds = guard::Bounds { app, patience };
+    routes.layer(from_fn_with_state(bounds, guard::protect)).layer(from_fn(guard::observe))
 }
 
 /// A gRPC client that calls what is not there expects its own word for it.

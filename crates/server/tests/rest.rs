@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tabellion_core::gate::Strictness;
 use tabellion_engine::ports::{ManualClock, SeededEntropy};
-use tabellion_engine::{AuditReads, Engine, Options};
+use tabellion_engine::{AuditReads, Engine, Governance, Options};
 use tabellion_server::app::App;
 use tabellion_server::config::{Config, Limits};
 use tower::ServiceExt;
@@ -59,7 +59,16 @@ impl Answer {
         assert!(body["message"].is_string() && body["errors"].is_array(), "{body}");
         assert_eq!(body["request_id"].as_str().unwrap(), self.headers["x-request-id"].to_str().unwrap());
         assert_eq!(self.headers[header::CONTENT_TYPE], "application/json");
-        let known = ["code", "message", "gate", "errors", "request_id"];
+        let known = [
+            "code",
+            "message",
+            "gate",
+            "errors",
+            "request_id",
+            "existing_ref",
+            "contradictions",
+            "refusal_id",
+        ];
         assert!(body.as_object().unwrap().keys().all(|name| known.contains(&name.as_str())), "{body}");
     }
 

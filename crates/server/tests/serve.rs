@@ -32,7 +32,7 @@ async fn start(change: impl FnOnce(&mut Config)) -> Running {
     let listen = SocketAddr::from(([127, 0, 0, 1], 0));
     let mut config = Config { data: data.path().join("data"), listen, ..Config::default() };
     change(&mut config);
-    let secrets = Secrets { admin_key: Some(ADMIN.to_owned()), master_key: None, embedding_key: None };
+    let secrets = Secrets { admin_key: Some(ADMIN.to_owned()), ..Secrets::default() };
     let (ready, is_ready) = oneshot::channel();
     let (stop, stopped) = oneshot::channel::<()>();
     let told = async move {

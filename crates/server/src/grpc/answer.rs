@@ -169,6 +169,8 @@ impl From<Provenance> for proto::Provenance {
             key_id: record.key_id,
             provenance_signature: record.provenance_signature,
             superseded_by: record.superseded_by,
+            fact_score: record.fact_score,
+            adjusted_confidence: record.adjusted_confidence,
         }
     }
 }
@@ -378,7 +380,7 @@ impl From<reply::ConsistencyReply> for proto::ConsistencyProof {
     }
 }
 
-fn texts<T: ToString>(values: &[T]) -> Vec<String> {
+pub(super) fn texts<T: ToString>(values: &[T]) -> Vec<String> {
     values.iter().map(T::to_string).collect()
 }
 
@@ -394,7 +396,7 @@ pub(super) fn from_object(fields: Map<String, Value>) -> prost_types::Struct {
     prost_types::Struct { fields: fields.into_iter().map(|(name, value)| (name, from_json(value))).collect() }
 }
 
-fn from_json(value: Value) -> prost_types::Value {
+pub(super) fn from_json(value: Value) -> prost_types::Value {
     let kind = match value {
         Value::Null => Kind::NullValue(0),
         Value::Bool(flag) => Kind::BoolValue(flag),

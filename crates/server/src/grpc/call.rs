@@ -2,6 +2,7 @@
 
 use super::refusal;
 use crate::app::App;
+use crate::guard::Patience;
 use crate::refusal::Refused;
 use crate::rest::call::Authenticated;
 use axum::extract::Request as HttpRequest;
@@ -57,12 +58,21 @@ impl Memory {
     {
         let (_, extensions, asked) = request.into_parts();
         let call = caller(&extensions)?;
+        drop(extensions);
         let request_id = call.request_id.clone();
         let replied = operation(self.app.engine().clone(), call, asked).await;
         replied
             .map(|reply| Response::new(reply.into()))
             .map_err(|refused| refusal::status(refused, request_id))
     }
+}
+
+/// Lets a write take as long as a person needs.
+pub(super) fn patient<Q>(request: Request<Q>) -> Request<Q> {
+    if let Some(patience) = request.extensions().get::<Arc<Patience>>() {
+        patience.grant();
+    }
+    request
 }
 
 /// The call that `admit` proved.

@@ -25,7 +25,8 @@ pub(super) fn draft(asked: proto::WriteRequest) -> Result<WriteDraft, Refusal> {
 
 impl From<proto::WriteRequest> for WriteDraft {
     fn from(asked: proto::WriteRequest) -> Self {
-        let (fields, faults) = fields(asked.fields.unwrap_or_default());
+        let (fields, mut faults) = fields(asked.fields.unwrap_or_default());
+        let tests = tests(asked.tests, &mut faults);
         Self {
             text: asked.text,
             key: asked.key,
@@ -38,6 +39,7 @@ impl From<proto::WriteRequest> for WriteDraft {
             triple: asked.triple.map(Into::into),
             fields,
             tags: asked.tags,
+            tests,
             evidence: asked.evidence.into_iter().map(Into::into).collect(),
             resources: asked.resources,
             derived_from: asked.derived_from,
@@ -79,6 +81,13 @@ impl From<proto::EvidenceDraft> for EvidenceDraft {
     }
 }
 
+fn tests(given: Vec<prost_types::Value>, faults: &mut Vec<Fault>) -> Vec<Value> {
+    let mut found = Vec::new();
+    let tests = given.into_iter().map(|value| json(value, &mut found)).collect();
+    faults.extend(found.into_iter().map(|fault| Fault { path: "/tests".to_owned(), ..fault }));
+    tests
+}
+
 fn fields(given: prost_types::Struct) -> (Map<String, Value>, Vec<Fault>) {
     let mut faults = Vec::new();
     let fields = object(given, &mut faults);
@@ -86,7 +95,7 @@ fn fields(given: prost_types::Struct) -> (Map<String, Value>, Vec<Fault>) {
 }
 
 /// INVARIANT (bounded depth): prost reads messages at most 100 deep, so this recursion ends.
-fn object(given: prost_types::Struct, faults: &mut Vec<Fault>) -> Map<String, Value> {
+pub(super) fn object(given: prost_types::Struct, faults: &mut Vec<Fault>) -> Map<String, Value> {
     given.fields.into_iter().map(|(name, value)| (name, json(value, faults))).collect()
 }
 
@@ -153,7 +162,7 @@ impl From<proto::ListAuditRequest> for reply::AuditQuery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grpc::answer::from_object;
+    use crate::grpc::answer::{from_json, from_object};
     use serde_json::json;
     use tabellion_core::gate::read_write;
 
@@ -174,6 +183,7 @@ mod tests {
             "tier": "private", "namespace": "ops", "write_policy": "strict", "confidence": 0.8,
             "triple": {"subject": "api", "predicate": "port", "object": "8080"},
             "fields": {"port": 8080, "ratio": 0.5, "open": true, "by": null, "hosts": ["a", {"b": -1}]},
+            "tests": [{"name": "short", "expect": {"properties": {"text": {"maxLength": 80}}}}],
             "tags": ["api"], "resources": ["kb"], "derived_from": ["ver_a"], "justification": "asked often",
             "evidence": [{"source_type": "document", "source_uri": "doc://runbook", "source_version": "3",
                 "accessed_at": "2026-11-15T00:00:00Z", "authority": 0.7, "excerpt": "port 8080",
@@ -202,6 +212,7 @@ mod tests {
             }),
             fields: Some(from_object(fields)),
             tags: vec!["api".into()],
+            tests: body["tests"].as_array().unwrap().iter().cloned().map(from_json).collect(),
             evidence: vec![proto::EvidenceDraft {
                 source_type: evidence("source_type"),
                 source_uri: evidence("source_uri"),

@@ -1,8 +1,10 @@
 //! Each operation of the service: convert, delegate, convert back.
 
-use super::call::{Memory, log_named};
+use super::call::{Memory, log_named, patient};
 use super::convert::draft;
+use super::govern::{Token, Withdrawn, policy_body, schema_body, verdict};
 use super::{import, proto};
+use crate::rest::convert::period;
 use futures::Stream;
 use proto::tabellion_server::Tabellion;
 use std::pin::Pin;
@@ -19,8 +21,10 @@ impl Tabellion for Memory {
     }
 
     async fn write(&self, request: Request<proto::WriteRequest>) -> Answer<proto::WriteReply> {
-        self.answer(request, |engine, call, asked| async move { engine.write(&call, draft(asked)?).await })
-            .await
+        self.answer(patient(request), |engine, call, asked| async move {
+            engine.write(&call, draft(asked)?).await
+        })
+        .await
     }
 
     async fn get(&self, request: Request<proto::GetRequest>) -> Answer<proto::Item> {
@@ -93,6 +97,138 @@ impl Tabellion for Memory {
             |engine, call, asked| async move { engine.report_outcome(&call, asked.into()).await },
         )
         .await
+    }
+
+    async fn quarantine(&self, request: Request<proto::QuarantineRequest>) -> Answer<proto::QuarantineReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.quarantine(&call, &asked.id, true, &asked.reason.unwrap_or_default()).await
+        })
+        .await
+    }
+
+    async fn release(&self, request: Request<proto::ReleaseRequest>) -> Answer<proto::QuarantineReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.quarantine(&call, &asked.id, false, &asked.reason.unwrap_or_default()).await
+        })
+        .await
+    }
+
+    async fn list_writes(
+        &self,
+        request: Request<proto::ListWritesRequest>,
+    ) -> Answer<proto::ListWritesReply> {
+        self.answer(request, |engine, call, _| async move { engine.kept_writes(&call).await }).await
+    }
+
+    async fn get_write(&self, request: Request<proto::GetWriteRequest>) -> Answer<proto::KeptWrite> {
+        self.answer(request, |engine, call, asked| async move { engine.kept_write(&call, &asked.id).await })
+            .await
+    }
+
+    async fn reopen_write(&self, request: Request<proto::ReopenWriteRequest>) -> Answer<proto::WriteReply> {
+        self.answer(
+            patient(request),
+            |engine, call, asked| async move { engine.reopen(&call, &asked.id).await },
+        )
+        .await
+    }
+
+    async fn list_reviews(
+        &self,
+        request: Request<proto::ListReviewsRequest>,
+    ) -> Answer<proto::ListReviewsReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.reviews(&call, asked.state.as_deref()).await
+        })
+        .await
+    }
+
+    async fn get_review(&self, request: Request<proto::GetReviewRequest>) -> Answer<proto::Review> {
+        self.answer(request, |engine, call, asked| async move { engine.review(&call, &asked.id).await }).await
+    }
+
+    async fn decide_review(&self, request: Request<proto::DecideReviewRequest>) -> Answer<proto::WriteReply> {
+        self.answer(request, |engine, call, asked| async move {
+            let id = asked.id.clone();
+            engine.decide(&call, &id, verdict(asked)?).await
+        })
+        .await
+    }
+
+    async fn edit_review(&self, request: Request<proto::EditReviewRequest>) -> Answer<proto::WriteReply> {
+        self.answer(patient(request), |engine, call, asked| async move {
+            engine.edit_held(&call, &asked.id, asked.write.unwrap_or_default().into()).await
+        })
+        .await
+    }
+
+    async fn withdraw_review(
+        &self,
+        request: Request<proto::WithdrawReviewRequest>,
+    ) -> Answer<proto::WithdrawReviewReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.withdraw(&call, &asked.id).await.map(|()| Withdrawn(asked.id))
+        })
+        .await
+    }
+
+    async fn get_feedback(&self, request: Request<proto::GetFeedbackRequest>) -> Answer<proto::Feedback> {
+        self.answer(request, |engine, call, asked| async move { engine.feedback(&call, &asked.id).await })
+            .await
+    }
+
+    async fn suspend_agent(&self, request: Request<proto::SuspendAgentRequest>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.suspend(&call, &asked.id, true, &asked.reason).await.map(Token)
+        })
+        .await
+    }
+
+    async fn resume_agent(&self, request: Request<proto::ResumeAgentRequest>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.suspend(&call, &asked.id, false, &asked.reason).await.map(Token)
+        })
+        .await
+    }
+
+    async fn revert_agent(
+        &self,
+        request: Request<proto::RevertAgentRequest>,
+    ) -> Answer<proto::RevertAgentReply> {
+        self.answer(request, |engine, call, asked| async move {
+            let period = period(&asked.since, asked.until.as_deref())?;
+            engine.revert(&call, &asked.id, period, &asked.reason, asked.dry_run).await
+        })
+        .await
+    }
+
+    async fn set_policy(&self, request: Request<proto::Policy>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            let id = asked.id.clone();
+            engine.set_policy(&call, &id, policy_body(asked)).await.map(Token)
+        })
+        .await
+    }
+
+    async fn list_policies(
+        &self,
+        request: Request<proto::ListPoliciesRequest>,
+    ) -> Answer<proto::ListPoliciesReply> {
+        self.answer(request, |engine, call, _| async move { engine.policies(&call).await }).await
+    }
+
+    async fn set_schema(&self, request: Request<proto::SetSchemaRequest>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.set_schema(&call, schema_body(asked)).await.map(Token)
+        })
+        .await
+    }
+
+    async fn list_schemas(
+        &self,
+        request: Request<proto::ListSchemasRequest>,
+    ) -> Answer<proto::ListSchemasReply> {
+        self.answer(request, |engine, call, _| async move { engine.schemas(&call).await }).await
     }
 
     async fn create_tenant(

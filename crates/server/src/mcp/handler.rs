@@ -6,6 +6,7 @@
 use super::operations::{self, Answer};
 use super::text;
 use super::tools::{INSTRUCTIONS, ToolName};
+use crate::guard::Patience;
 use crate::refusal::RefusalBody;
 use crate::status;
 use axum::http::request::Parts;
@@ -135,6 +136,9 @@ impl ServerHandler for Handler {
             Ok(call) => call,
             Err(refusal) => return Ok(refused(refusal, None).into()),
         };
+        if tool.may_wait() {
+            grant_patience(&context);
+        }
         let answered = self.run(&call, tool, request.arguments.unwrap_or_default()).await;
         let result = answered.map_or_else(|refusal| refused(refusal, call.request_id.as_deref()), accepted);
         Ok(result.into())
@@ -150,6 +154,14 @@ impl ServerHandler for Handler {
             return Err(invalid("tools/call takes {\"name\": a tool's name, \"arguments\": an object}"));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("no such method: {}", request.method), None))
+    }
+}
+
+/// Lets a write take as long as a person needs. Over stdio nothing limits it.
+fn grant_patience(context: &RequestContext<RoleServer>) {
+    let parts = context.extensions.get::<Parts>();
+    if let Some(patience) = parts.and_then(|parts| parts.extensions.get::<Arc<Patience>>()) {
+        patience.grant();
     }
 }
 

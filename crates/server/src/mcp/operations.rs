@@ -1,13 +1,15 @@
 //! What does each tool do? Read its arguments, ask the engine, and answer as REST does.
 
 use super::params::{
-    ChangeItem, GetItem, ItemVersions, ListItems, Nothing, ReportOutcome, RollbackItem, SearchItems,
+    ChangeItem, GetItem, ItemVersions, ListItems, Nothing, OneWrite, ReopenWrite, ReportOutcome,
+    RollbackItem, SearchItems, WithdrawWrite,
 };
 use super::text;
 use super::tools::ToolName;
 use crate::rest::body::{no_identity, typed};
 use crate::rest::dto::{
-    ChangedBody, FoundBody, ItemBody, ItemsBody, OutcomeNotedBody, VersionsBody, WhoAmIBody, WriteAnswer,
+    ChangedBody, FeedbackBody, FoundBody, ItemBody, ItemsBody, KeptBody, OutcomeNotedBody, ReviewBody,
+    VersionsBody, WhoAmIBody, WithdrawnBody, WriteAnswer,
 };
 use rmcp::model::JsonObject;
 use serde::Serialize;
@@ -15,7 +17,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{WriteDraft, read_write};
-use tabellion_core::id::ItemId;
+use tabellion_core::id::{ItemId, ReviewId};
+use tabellion_core::view::ReviewState;
 use tabellion_engine::reply::{Changed, ListQuery, OutcomeReport, SearchQuery};
 use tabellion_engine::{Call, Engine};
 
@@ -88,12 +91,63 @@ pub(super) async fn run(
             let asked: ChangeItem = read(arguments)?;
             Answer::changed(engine.unpin(call, &asked.id, asked.reason).await?)
         }
+        ToolName::GetWrite => {
+            let asked: OneWrite = read(arguments)?;
+            one_write(engine, call, &asked.id).await
+        }
+        ToolName::ListWrites => {
+            let Nothing {} = read(arguments)?;
+            open_writes(engine, call).await
+        }
+        ToolName::ReopenWrite => {
+            let asked: ReopenWrite = read(arguments)?;
+            let written = engine.reopen(call, &asked.id).await?;
+            Answer::new(text::written(&written), WriteAnswer::from(written))
+        }
+        ToolName::WithdrawWrite => {
+            let WithdrawWrite { id } = read(arguments)?;
+            engine.withdraw(call, &id).await?;
+            Answer::new(format!("withdrawn: {id}"), WithdrawnBody { status: "withdrawn", id })
+        }
+        ToolName::Feedback => {
+            let Nothing {} = read(arguments)?;
+            let feedback = engine.feedback(call, &call.caller.agent().to_string()).await?;
+            Answer::new(text::feedback(&feedback), FeedbackBody::from(feedback))
+        }
         ToolName::WhoAmI => {
             let Nothing {} = read(arguments)?;
             let who = engine.whoami(call).await?;
             Answer::new(text::whoami(&who), WhoAmIBody::from(who))
         }
     }
+}
+
+/// A write that waits for a person, or one that is kept.
+async fn one_write(engine: &Engine, call: &Call, id: &str) -> Result<Answer, Refusal> {
+    if id.parse::<ReviewId>().is_ok() {
+        let review = engine.review(call, id).await?;
+        return Answer::new(text::review(&review), ReviewBody::from(review));
+    }
+    let kept = engine.kept_write(call, id).await?;
+    Answer::new(text::kept(&kept), KeptBody::from(kept))
+}
+
+/// What an agent's writes are that are not memory.
+#[derive(Serialize)]
+struct OpenWrites {
+    writes: Vec<KeptBody>,
+    reviews: Vec<ReviewBody>,
+}
+
+async fn open_writes(engine: &Engine, call: &Call) -> Result<Answer, Refusal> {
+    let writes = engine.kept_writes(call).await?;
+    let (user, agent) = (call.caller.user(), call.caller.agent());
+    let mut reviews = engine.reviews(call, Some(ReviewState::Pending.as_str())).await?;
+    // A reviewer sees others' too; this tool is about the caller's own.
+    reviews.retain(|review| review.owner == user && review.agent == agent);
+    let text = text::open_writes(&writes, &reviews);
+    let writes = writes.into_iter().map(Into::into).collect();
+    Answer::new(text, OpenWrites { writes, reviews: reviews.into_iter().map(Into::into).collect() })
 }
 
 /// Arguments of a memory operation: they name nobody, and nothing unknown.

@@ -58,6 +58,10 @@ pub(super) struct WriteItem {
     /// Words to find it by.
     #[schemars(length(max = 32), inner(length(min = 1, max = 64)))]
     tags: Option<Vec<String>>,
+    /// For layer procedural, the tests that it must pass, each {"name": "has steps", "expect": a JSON Schema over the
+    /// content}: at least one.
+    #[schemars(length(max = 16))]
+    tests: Option<Vec<Map<String, Value>>>,
     /// What the statement rests on. Cite what you saw: an item without evidence is trusted less.
     #[schemars(length(max = 32))]
     evidence: Option<Vec<Evidence>>,
@@ -294,6 +298,33 @@ pub(super) struct RollbackItem {
     pub(super) version: Option<String>,
     /// Why; it is kept in the trail.
     pub(super) reason: Option<String>,
+}
+
+/// Which of your writes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OneWrite {
+    /// The `pending_id` of a deferred write (rev_… or def_…), or the `refusal_id` of a refused one (ref_…).
+    #[schemars(regex(pattern = r"^(rev|def|ref)_[a-z2-7]{26}$"))]
+    pub(super) id: String,
+}
+
+/// Which of your writes to send again.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReopenWrite {
+    /// The `refusal_id` of the refused write.
+    #[schemars(regex(pattern = r"^(def|ref)_[a-z2-7]{26}$"))]
+    pub(super) id: String,
+}
+
+/// Which of your writes to take back.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WithdrawWrite {
+    /// The `pending_id` of a write that waits for a person.
+    #[schemars(regex(pattern = r"^rev_[a-z2-7]{26}$"))]
+    pub(super) id: String,
 }
 
 /// Nothing.

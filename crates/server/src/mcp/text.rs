@@ -5,7 +5,8 @@
 use std::fmt::Write;
 use tabellion_core::error::Refusal;
 use tabellion_engine::reply::{
-    Changed, Deferral, Found, ItemReply, OutcomeReply, Page, SearchReply, VersionReply, WhoAmI, Written,
+    Changed, Deferral, Feedback, Found, ItemReply, KeptReply, OutcomeReply, Page, ReviewReply, SearchReply,
+    VersionReply, WhoAmI, Written,
 };
 
 pub(super) fn written(written: &Written) -> String {
@@ -67,6 +68,38 @@ pub(super) fn versions(versions: &[VersionReply]) -> String {
         )
     };
     lines(format!("{} version(s)", versions.len()), versions.iter().map(line))
+}
+
+pub(super) fn kept(kept: &KeptReply) -> String {
+    let said = kept.write.get("text").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let why = match (&kept.due, &kept.code) {
+        (Some(due), _) => format!("deferred, tried again at {due}"),
+        (None, Some(code)) => format!("refused, {code}: {}", kept.message.as_deref().unwrap_or_default()),
+        (None, None) => "refused".to_owned(),
+    };
+    format!("{} {} ({why})", kept.id, quoted(said))
+}
+
+pub(super) fn review(review: &ReviewReply) -> String {
+    let said = review.write.get("text").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let why = review.reason.as_ref().map(|reason| format!(", {}", quoted(reason))).unwrap_or_default();
+    let became = review.version.map(|version| format!(", version {version}")).unwrap_or_default();
+    let state = review.state.as_str();
+    format!("{} {} ({state}{why}{became}, risk {:.2})", review.id, quoted(said), review.risk)
+}
+
+pub(super) fn open_writes(writes: &[KeptReply], reviews: &[ReviewReply]) -> String {
+    let first = format!("{} kept, {} waiting for a person", writes.len(), reviews.len());
+    lines(first, writes.iter().map(kept).chain(reviews.iter().map(review)))
+}
+
+pub(super) fn feedback(feedback: &Feedback) -> String {
+    let reputation = feedback.reputation.map_or("too few to tell".to_owned(), |share| format!("{share:.2}"));
+    let decided = feedback.decided.iter().map(|(layer, approved, rejected)| {
+        format!("{}: {approved} approved, {rejected} rejected", layer.as_str())
+    });
+    let rejections = feedback.rejections.iter().map(review);
+    lines(format!("reputation {reputation}"), decided.chain(rejections))
 }
 
 pub(super) fn whoami(who: &WhoAmI) -> String {

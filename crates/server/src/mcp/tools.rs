@@ -4,8 +4,8 @@
 //! model that has nothing else to go by.
 
 use super::params::{
-    ChangeItem, GetItem, ItemVersions, ListItems, Nothing, ReportOutcome, RollbackItem, SearchItems,
-    WriteItem, schema,
+    ChangeItem, GetItem, ItemVersions, ListItems, Nothing, OneWrite, ReopenWrite, ReportOutcome,
+    RollbackItem, SearchItems, WithdrawWrite, WriteItem, schema,
 };
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -32,6 +32,11 @@ pub(super) enum ToolName {
     RollbackItem,
     PinItem,
     UnpinItem,
+    GetWrite,
+    ListWrites,
+    ReopenWrite,
+    WithdrawWrite,
+    Feedback,
     WhoAmI,
 }
 
@@ -49,7 +54,7 @@ enum Effect {
 }
 
 impl ToolName {
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 16] = [
         Self::WriteItem,
         Self::GetItem,
         Self::ListItems,
@@ -60,6 +65,11 @@ impl ToolName {
         Self::RollbackItem,
         Self::PinItem,
         Self::UnpinItem,
+        Self::GetWrite,
+        Self::ListWrites,
+        Self::ReopenWrite,
+        Self::WithdrawWrite,
+        Self::Feedback,
         Self::WhoAmI,
     ];
 
@@ -76,8 +86,18 @@ impl ToolName {
             Self::RollbackItem => "rollback_item",
             Self::PinItem => "pin_item",
             Self::UnpinItem => "unpin_item",
+            Self::GetWrite => "get_write",
+            Self::ListWrites => "list_writes",
+            Self::ReopenWrite => "reopen_write",
+            Self::WithdrawWrite => "withdraw_write",
+            Self::Feedback => "feedback",
             Self::WhoAmI => "whoami",
         }
+    }
+
+    /// Whether it may have to wait for a person.
+    pub(super) const fn may_wait(self) -> bool {
+        matches!(self, Self::WriteItem | Self::ReopenWrite)
     }
 
     /// The tool of this name.
@@ -100,6 +120,13 @@ impl ToolName {
             }
             Self::PinItem => tool::<ChangeItem>(self, "Pin an item", Effect::Adds, PIN),
             Self::UnpinItem => tool::<ChangeItem>(self, "Unpin an item", Effect::Adds, UNPIN),
+            Self::GetWrite => tool::<OneWrite>(self, "What became of a write", Effect::Reads, GET_WRITE),
+            Self::ListWrites => tool::<Nothing>(self, "My open writes", Effect::Reads, LIST_WRITES),
+            Self::ReopenWrite => tool::<ReopenWrite>(self, "Try a write again", Effect::Adds, REOPEN),
+            Self::WithdrawWrite => {
+                tool::<WithdrawWrite>(self, "Take a write back", Effect::Removes, WITHDRAW)
+            }
+            Self::Feedback => tool::<Nothing>(self, "What people said", Effect::Reads, FEEDBACK),
             Self::WhoAmI => tool::<Nothing>(self, "Who am I", Effect::Reads, WHOAMI),
         }
     }
@@ -127,16 +154,26 @@ const WRITE: &str = "\
 Remembers one statement, for later sessions and other agents. Use it when you learn something worth keeping. Call \
 search_items first: to correct or extend what is there already, pass that item's `id` (next version) or, if the old \
 statement no longer holds, `supersedes`, instead of adding a second item. Only `text` is required; `key`, `evidence` and \
-an honest `confidence` make it easier to find and to trust.
+an honest `confidence` make it easier to find and to trust. Layers semantic and procedural need `evidence` whose `excerpt` \
+holds the words of the statement, and mostly a person's consent.
 
-Returns {status, id, version, trust, token}. `committed`: durable. `already_committed`: the same was written before and \
-nothing changed; do not write it again. Keep `id` to refer to it, and pass `token` as `min_token` to a search that must \
-see it.
+Returns {status, id, version, trust, token}. `committed`: durable. `merged`: added to an item that says the same. \
+`already_committed`: the same was written before and nothing changed; do not write it again. Keep `id` to refer to it, and \
+pass `token` as `min_token` to a search that must see it. With `contradictions`, it stands beside items that say otherwise: \
+look at them.
+
+`deferred` is no refusal: the write is kept and needs nothing more from you; go on with your task. It has no `id` yet and no \
+search finds it. With a `pending_id` rev_…, a person decides on it; with def_…, you write faster than you may and it is \
+committed by itself at `retry_after`. Do not write it again; ask with get_write what became of it. Some writes wait for a \
+person before they answer, for up to five minutes.
 
 If refused: SCHEMA_INVALID lists in `errors` every field to change. IDENTITY_IN_BODY: leave out user, agent, tenant. \
 VERSION_CONFLICT: somebody changed the item; get_item and decide again. NOT_FOUND: no such item, or not for you. \
-SHARING_OFF: leave out `tier`. RATE_LIMITED, OVERLOADED, STORAGE_FAILED: nothing was written; wait, then repeat the same \
-call, which cannot write twice.";
+SHARING_OFF: leave out `tier`. EVIDENCE_…: cite a source outside memory whose excerpt says it. CONTRADICTION: read the items \
+in `contradictions`; supersede what is wrong, with evidence, or let it be. …_DUPLICATE: `existing_ref` says it already; let it \
+be. APPROVAL_REJECTED, APPROVAL_TIMEOUT: people did not consent; do not insist. WRITES_SUSPENDED, WRITE_BUDGET_EXCEEDED: stop \
+writing and say so. RATE_LIMITED, DEFERRALS_FULL, OVERLOADED, STORAGE_FAILED: nothing was written; wait, then repeat the same \
+call, which cannot write twice. A refused write is kept for you under `refusal_id`.";
 
 const GET: &str = "\
 Reads one item by its id: text, key, evidence, confidence, trust, layer, status, version, times. Use it when you have an \
@@ -187,6 +224,32 @@ Keeps an item from being cleaned up because it is seldom used. Use it sparingly,
 const UNPIN: &str = "\
 Undoes pin_item: the item may be cleaned up again when it is seldom used. Nothing is removed by this call. Returns \
 {status: unpinned, id, version, token}. If refused with NOT_FOUND, there is no such item, or not for you.";
+
+const GET_WRITE: &str = "\
+Says what became of a write of yours that is not memory: `id` is the `pending_id` of a deferred one or the `refusal_id` of a \
+refused one. For rev_… returns the review: `state` pending, approved (then `version` is set), rejected or timed_out (then \
+`reason` says why) or withdrawn, with `risk`, `causes` and `contradictions`. For def_… and ref_… returns {id, state, write, \
+gate, code, message, due, attempts}. If refused with NOT_FOUND, it is not yours, or it was committed or forgotten meanwhile: \
+search for the statement.";
+
+const LIST_WRITES: &str = "\
+Lists your writes that are not memory: {writes, reviews}. `writes` were put off (deferred; they commit by themselves) or refused \
+(kept for 30 days), `reviews` wait for a person. Use it to see what is still open before you report that something is remembered.";
+
+const REOPEN: &str = "\
+Sends a refused write through the gates once more, as it was. Use it when what stood in its way has changed, such as an item \
+that was retracted; to change the statement or its evidence, use write_item instead. Returns what write_item returns. If \
+refused with NOT_FOUND, it is not yours or no longer kept.";
+
+const WITHDRAW: &str = "\
+Takes back a write of yours that waits for a person, so that nobody need decide. Use it when you know by now that it is wrong or \
+no longer needed. Returns {status: withdrawn, id}. If refused with REVIEW_DECIDED, a person was faster; with NOT_FOUND, it is \
+not yours.";
+
+const FEEDBACK: &str = "\
+Says what people made of your writes: {agent, reputation, decided, rejections}. `reputation` is the share that proved correct \
+(null while there are too few), `decided` counts by layer, `rejections` are the latest refusals with their `reason`. Read it \
+before you write again what a person refused, and keep to it.";
 
 const WHOAMI: &str = "\
 Says for whom you act: {tenant, user, agent, role}. Use it to check the connection, or whose memory this is. If refused \

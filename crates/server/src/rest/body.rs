@@ -5,6 +5,7 @@
 //! JSON, and a client that forgot to say so means the same.
 
 use crate::app::App;
+use crate::guard::Patience;
 use crate::refusal::Refused;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
@@ -33,7 +34,10 @@ impl FromRequest<Arc<App>> for Draft {
     type Rejection = Refused;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refused> {
-        Ok(Self(read_write(Value::Object(object(request, app).await?))?))
+        let patience = request.extensions().get::<Arc<Patience>>().cloned();
+        let fields = object(request, app).await?;
+        patience.inspect(|patience| patience.grant());
+        Ok(Self(read_write(Value::Object(fields))?))
     }
 }
 

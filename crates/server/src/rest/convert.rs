@@ -2,15 +2,18 @@
 
 use super::dto::*;
 use crate::refusal::{RefusalBody, whole_seconds};
+use serde_json::{Value, json};
 use tabellion_core::canonical::{Hash, hex};
-use tabellion_core::error::Refusal;
+use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::item::Triple;
 use tabellion_core::provenance::Evidence;
-use tabellion_core::time::Period;
+use tabellion_core::time::{Period, Timestamp};
+use tabellion_engine::Notice;
 use tabellion_engine::reply::{
-    AgentReply, AuditRow, Changed, ConsistencyReply, Deferral, Found, HeadReply, InclusionReply, ItemReply,
-    KeyReply, LogReport, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, ResourceReply, RevokedKey,
-    SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply, WhoAmI, WriteStatus, Written,
+    AgentReply, AuditRow, Changed, ConsistencyReply, Deferral, Feedback, Found, HeadReply, InclusionReply,
+    ItemReply, KeptReply, KeyReply, LogReport, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page,
+    Quarantined, ResourceReply, Reverted, ReviewReply, RevokedKey, SearchQuery, SearchReply, UserReply,
+    Verdict, VerifyReport, VersionReply, WhoAmI, WriteStatus, Written,
 };
 
 fn texts<T: ToString>(values: &[T]) -> Vec<String> {
@@ -81,6 +84,139 @@ impl From<Changed> for ChangedBody {
             token: changed.token,
         }
     }
+}
+
+impl From<Quarantined> for QuarantinedBody {
+    fn from(quarantined: Quarantined) -> Self {
+        Self { changed: quarantined.changed.into(), dependents: texts(&quarantined.dependents) }
+    }
+}
+
+impl From<KeptReply> for KeptBody {
+    fn from(kept: KeptReply) -> Self {
+        Self {
+            id: kept.id,
+            state: if kept.due.is_some() { "deferred" } else { "refused" },
+            write: kept.write,
+            gate: kept.gate,
+            code: kept.code,
+            message: kept.message,
+            due: kept.due.map(|time| time.to_string()),
+            created_at: kept.made.to_string(),
+            expires_at: kept.ends.to_string(),
+            attempts: kept.attempts,
+        }
+    }
+}
+
+impl From<ReviewReply> for ReviewBody {
+    fn from(review: ReviewReply) -> Self {
+        let mut findings = review.findings;
+        let mut found = |name: &str| findings.get_mut(name).map(Value::take);
+        let mut rows = |name: &str| found(name).unwrap_or_else(|| Value::Array(Vec::new()));
+        let (factors, causes, contradictions) = (rows("factors"), rows("causes"), rows("contradictions"));
+        let mut number = |name: &str| found(name).unwrap_or_default();
+        Self {
+            id: review.id.to_string(),
+            state: review.state.as_str(),
+            hold: review.hold.as_str(),
+            risk: review.risk,
+            factors,
+            causes,
+            item: review.write,
+            contradictions,
+            adjusted_confidence: number("adjusted_confidence"),
+            fact_score: number("fact_score"),
+            validation_score: number("validation_score"),
+            proposal: found("proposal").unwrap_or_else(|| json!({"operation": "insert"})),
+            replaces: review.item.map(|id| id.to_string()),
+            content_hash: review.content_hash,
+            layer: review.layer.as_str(),
+            tier: review.tier.as_str(),
+            owner: review.owner.to_string(),
+            agent: review.agent.to_string(),
+            created_at: review.created_at.to_string(),
+            deadline: review.deadline.to_string(),
+            overdue: review.overdue,
+            approvals: texts(&review.approvals),
+            approvals_min: review.approvals_min,
+            version: review.version.map(|id| id.to_string()),
+            decision: review.decision.map(|decision| decision.as_str()),
+            reason: review.reason,
+            decided_at: review.decided_at.map(|time| time.to_string()),
+        }
+    }
+}
+
+impl From<DecideBody> for Verdict {
+    fn from(body: DecideBody) -> Self {
+        Self {
+            approve: body.decision == YesOrNo::Approve,
+            reason: body.reason,
+            is_false: body.category == Some(Category::FactualError),
+            content_hash: body.content_hash,
+        }
+    }
+}
+
+impl From<Notice> for NoticeBody {
+    fn from(notice: Notice) -> Self {
+        Self {
+            what: notice.what,
+            review: notice.review.to_string(),
+            layer: notice.layer.as_str(),
+            hold: notice.hold.as_str(),
+            risk: notice.risk,
+            deadline: notice.deadline.to_string(),
+        }
+    }
+}
+
+impl From<Feedback> for FeedbackBody {
+    fn from(feedback: Feedback) -> Self {
+        let decided = feedback.decided.into_iter().map(|(layer, approved, rejected)| DecidedBody {
+            layer: layer.as_str(),
+            approved,
+            rejected,
+        });
+        Self {
+            agent: feedback.agent.to_string(),
+            reputation: feedback.reputation,
+            decided: decided.collect(),
+            rejections: feedback.rejections.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<Reverted> for RevertedBody {
+    fn from(reverted: Reverted) -> Self {
+        Self {
+            written: texts(&reverted.written),
+            derived: texts(&reverted.derived),
+            retracted: reverted.retracted,
+            dry_run: reverted.dry_run,
+        }
+    }
+}
+
+/// A period from its two ends; without the second it goes on for ever.
+pub(crate) fn period(since: &str, until: Option<&str>) -> Result<(Timestamp, Timestamp), Refusal> {
+    let mut faults = Vec::new();
+    let mut time = |text: &str, path: &str| {
+        text.parse::<Timestamp>().unwrap_or_else(|_| {
+            let expected = "an RFC 3339 time such as 2026-11-15T00:00:00Z";
+            faults.push(Fault::new(path, Code::ConstraintViolation, expected));
+            Timestamp::from_micros(0)
+        })
+    };
+    let since = time(since, "/since");
+    let until = until.map_or(Timestamp::from_micros(u64::MAX), |text| time(text, "/until"));
+    if faults.is_empty() {
+        return Ok((since, until));
+    }
+    let places: Vec<&str> = faults.iter().map(|fault| fault.path.as_str()).collect();
+    let message = format!("{} field(s) break a rule: {}", faults.len(), places.join(", "));
+    Err(Refusal::new(Code::SchemaInvalid, message).with(faults))
 }
 
 impl From<ItemReply> for ItemBody {

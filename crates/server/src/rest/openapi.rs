@@ -4,7 +4,7 @@
 //! here, so that it is said once.
 
 use super::dto::WriteBody;
-use super::routes::{batch, items, principals, probes, trail};
+use super::routes::{batch, events, govern, items, principals, probes, reviews, trail, writes};
 use crate::guard::REQUEST_ID;
 use crate::refusal::RefusalBody;
 use axum::body::Bytes;
@@ -37,15 +37,23 @@ use utoipa::{Modify, OpenApi, ToSchema};
         principals::whoami,
         items::write_item, items::list_items, batch::write_batch,
         items::read_item, items::update_item, items::retract_item,
-        items::rollback_item, items::pin_item, items::unpin_item,
+        items::rollback_item, items::pin_item, items::unpin_item, items::quarantine_item, items::release_item,
         items::list_versions, items::read_provenance,
         items::search, items::report_outcome,
+        writes::list_writes, writes::read_write, writes::reopen_write,
+        reviews::list_reviews, reviews::read_review, reviews::decide_review, reviews::edit_review, reviews::withdraw_review,
+        events::follow_reviews,
+        govern::read_feedback, govern::suspend_agent, govern::resume_agent, govern::revert_agent,
+        govern::set_policy, govern::list_policies, govern::set_schema, govern::list_schemas,
         trail::read_audit, trail::verify, trail::read_head, trail::prove_inclusion, trail::prove_consistency,
     ),
     components(schemas(RefusalBody)),
     security(("key" = [])),
     tags(
         (name = "items", description = "What is remembered"),
+        (name = "writes", description = "What was put off or refused"),
+        (name = "reviews", description = "What waits for a person"),
+        (name = "governance", description = "What people set, stop and take back"),
         (name = "principals", description = "Who acts; for admins"),
         (name = "trail", description = "Who did what, and proofs of it"),
         (name = "operations", description = "For what watches the server"),
@@ -67,7 +75,8 @@ struct EveryOperation;
 const UPDATE: &str = "Update";
 
 /// The operations that go without a body: every field of it may be left out.
-const BODY_OPTIONAL: [&str; 4] = ["rollback_item", "pin_item", "unpin_item", "write_batch"];
+const BODY_OPTIONAL: [&str; 6] =
+    ["rollback_item", "pin_item", "unpin_item", "quarantine_item", "release_item", "write_batch"];
 
 /// What any operation with a credential may answer.
 const ALWAYS: [(&str, &str); 7] = [

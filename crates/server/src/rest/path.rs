@@ -1,7 +1,7 @@
 //! What does a path name?
 //!
 //! A custom verb stands behind its id, `/v1/items/{id}:rollback`, so the router sees one segment. Here it is split: an id
-//! never holds a colon.
+//! never holds a colon. Each path behind which verbs stand has its own.
 
 use crate::refusal::Refused;
 use axum::extract::{FromRequestParts, MatchedPath, Path};
@@ -10,80 +10,161 @@ use axum::http::{HeaderValue, Uri, header};
 use axum::response::{IntoResponse, Response};
 use tabellion_core::error::{Code, Refusal};
 
-/// The path behind which verbs stand.
-pub(super) const ITEM: &str = "/v1/items/{id}";
-
-const METHODS_OF_AN_ITEM: &str = "GET,HEAD,PUT,DELETE";
 const METHODS_OF_A_VERB: &str = "POST";
+
+/// A path behind which verbs stand.
+#[derive(Debug)]
+pub(crate) struct Family {
+    /// The path, as routed.
+    pub(crate) path: &'static str,
+    /// What it answers to without a verb; empty if to nothing.
+    methods: &'static str,
+    /// The verbs.
+    pub(crate) verbs: &'static [&'static str],
+}
+
+/// What can be done to something that a path names.
+pub(crate) trait Verb: Copy + 'static {
+    /// Where it stands.
+    const FAMILY: &'static Family;
+    /// Each of them.
+    const ALL: &'static [Self];
+
+    /// The word in the path.
+    fn as_str(self) -> &'static str;
+
+    /// The verb that this word names.
+    fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|verb| verb.as_str() == word)
+    }
+}
+
+macro_rules! verbs {
+    ($($(#[$doc:meta])* $name:ident at $path:literal also $methods:literal { $($(#[$vdoc:meta])* $verb:ident = $word:literal,)* })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+            pub(crate) enum $name { $($(#[$vdoc])* $verb,)* }
+
+            impl Verb for $name {
+                const FAMILY: &'static Family = &Family { path: $path, methods: $methods, verbs: &[$($word,)*] };
+                const ALL: &'static [Self] = &[$(Self::$verb,)*];
+
+                fn as_str(self) -> &'static str {
+                    match self { $(Self::$verb => $word,)* }
+                }
+            }
+        )*
+
+        /// Every path behind which verbs stand.
+        pub(crate) const FAMILIES: &[&Family] = &[$($name::FAMILY,)*];
+    };
+}
+
+verbs! {
+    /// What can be done to an item.
+    ItemVerb at "/v1/items/{id}" also "GET,HEAD,PUT,DELETE" {
+        /// Take the head back.
+        Rollback = "rollback",
+        /// Keep it from garbage collection.
+        Pin = "pin",
+        /// Let it go again.
+        Unpin = "unpin",
+        /// Keep it out of sight.
+        Quarantine = "quarantine",
+        /// Show it again.
+        Release = "release",
+    }
+
+    /// What can be done to a write that is not memory.
+    WriteVerb at "/v1/writes/{id}" also "GET,HEAD" {
+        /// Send it through the gates once more.
+        Reopen = "reopen",
+    }
+
+    /// What can be done to a held write.
+    ReviewVerb at "/v1/reviews/{id}" also "GET,HEAD,PUT,DELETE" {
+        /// Say yes or no.
+        Decide = "decide",
+    }
+
+    /// What can be done to an agent.
+    AgentVerb at "/v1/agents/{id}" also "" {
+        /// Forbid it to write.
+        Suspend = "suspend",
+        /// Allow it again.
+        Resume = "resume",
+        /// Take back what it wrote.
+        Revert = "revert",
+    }
+}
+
+impl Family {
+    fn of(matched: &MatchedPath) -> Option<&'static Self> {
+        FAMILIES.iter().copied().find(|family| family.path == matched.as_str())
+    }
+
+    fn verb(&self, word: &str) -> Option<&'static str> {
+        self.verbs.iter().copied().find(|verb| *verb == word)
+    }
+
+    /// The verb at the end of a path, as it stands in the request line.
+    fn verb_at_end_of(&self, path: &str) -> Option<&'static str> {
+        let last = path.rsplit('/').next()?;
+        let (_, word) =
+            last.rsplit_once(':').or_else(|| last.rsplit_once("%3A")).or_else(|| last.rsplit_once("%3a"))?;
+        self.verb(word)
+    }
+
+    /// The answer to a method that the path without a verb does not have.
+    fn no_verb(&self) -> Response {
+        if self.methods.is_empty() {
+            return Refused(no_such_path()).into_response();
+        }
+        not_allowed(self.methods)
+    }
+}
+
+/// The route that answers a path, verb included.
+pub(super) fn template(matched: &MatchedPath, path: &str) -> String {
+    match Family::of(matched).and_then(|family| family.verb_at_end_of(path)) {
+        Some(verb) => format!("{}:{verb}", matched.as_str()),
+        None => matched.as_str().to_owned(),
+    }
+}
 
 /// An id, and no verb.
 pub(crate) struct Id(pub(crate) String);
 
-/// An item and what is to be done to it.
-pub(crate) struct ItemVerb {
+/// An id, and what is to be done.
+pub(crate) struct Verbed<V> {
     pub(crate) id: String,
-    pub(crate) verb: Verb,
-}
-
-/// What can be done to an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verb {
-    /// Take the head back.
-    Rollback,
-    /// Keep it from garbage collection.
-    Pin,
-    /// Let it go again.
-    Unpin,
-}
-
-impl Verb {
-    pub(crate) const ALL: [Self; 3] = [Self::Rollback, Self::Pin, Self::Unpin];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Rollback => "rollback",
-            Self::Pin => "pin",
-            Self::Unpin => "unpin",
-        }
-    }
-
-    fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|verb| verb.as_str() == word)
-    }
-
-    /// The verb at the end of a path, as it stands in the request line.
-    pub(crate) fn at_end_of(path: &str) -> Option<Self> {
-        let last = path.rsplit('/').next()?;
-        let (_, word) =
-            last.rsplit_once(':').or_else(|| last.rsplit_once("%3A")).or_else(|| last.rsplit_once("%3a"))?;
-        Self::from_word(word)
-    }
+    pub(crate) verb: V,
 }
 
 impl<S: Sync + Send> FromRequestParts<S> for Id {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let family = parts.extensions.get::<MatchedPath>().and_then(Family::of);
         let segment = segment(parts, state).await?;
-        match segment.rsplit_once(':') {
-            None => Ok(Self(segment)),
-            Some((_, word)) if Verb::from_word(word).is_some() => Err(not_allowed(METHODS_OF_A_VERB)),
-            Some(_) => Err(Refused(no_such_path()).into_response()),
+        let Some((_, word)) = segment.rsplit_once(':') else { return Ok(Self(segment)) };
+        match family.and_then(|family| family.verb(word)) {
+            Some(_) => Err(not_allowed(METHODS_OF_A_VERB)),
+            None => Err(Refused(no_such_path()).into_response()),
         }
     }
 }
 
-impl<S: Sync + Send> FromRequestParts<S> for ItemVerb {
+impl<S: Sync + Send, V: Verb> FromRequestParts<S> for Verbed<V> {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         let segment = segment(parts, state).await?;
-        match segment.rsplit_once(':') {
-            None => Err(not_allowed(METHODS_OF_AN_ITEM)),
-            Some((id, word)) => match Verb::from_word(word) {
-                Some(verb) => Ok(Self { id: id.to_owned(), verb }),
-                None => Err(Refused(no_such_path()).into_response()),
-            },
+        let Some((id, word)) = segment.rsplit_once(':') else { return Err(V::FAMILY.no_verb()) };
+        match V::from_word(word) {
+            Some(verb) => Ok(Self { id: id.to_owned(), verb }),
+            None => Err(Refused(no_such_path()).into_response()),
         }
     }
 }
@@ -100,13 +181,13 @@ pub(crate) fn no_such_path() -> Refusal {
     Refusal::new(Code::NotFound, "no such path; /openapi.json lists them all")
 }
 
-/// The answer to a method that a path does not have. The router adds what it knows of the path, which for an item and its
+/// The answer to a method that a path does not have. The router adds what it knows of the path, which for an id and its
 /// verbs is too much: they share a route.
 pub(crate) async fn wrong_method(matched: MatchedPath, uri: Uri) -> Response {
-    match (matched.as_str() == ITEM, Verb::at_end_of(uri.path())) {
-        (false, _) => Refused(no_such_method()).into_response(),
-        (true, None) => not_allowed(METHODS_OF_AN_ITEM),
-        (true, Some(_)) => not_allowed(METHODS_OF_A_VERB),
+    match Family::of(&matched) {
+        None => Refused(no_such_method()).into_response(),
+        Some(family) if family.verb_at_end_of(uri.path()).is_some() => not_allowed(METHODS_OF_A_VERB),
+        Some(family) => family.no_verb(),
     }
 }
 
@@ -126,10 +207,21 @@ mod tests {
 
     #[test]
     fn verbs_are_found_in_raw_paths() {
-        assert_eq!(Verb::at_end_of("/v1/items/itm_a:pin"), Some(Verb::Pin));
-        assert_eq!(Verb::at_end_of("/v1/items/itm_a%3Arollback"), Some(Verb::Rollback));
-        assert_eq!(Verb::at_end_of("/v1/items/itm_a:paint"), None);
-        assert_eq!(Verb::at_end_of("/v1/items/itm_a"), None);
-        assert_eq!(Verb::at_end_of("/v1/items/itm_a:pin/versions"), None);
+        let check = |path: &str, expected: Option<&str>| {
+            assert_eq!(ItemVerb::FAMILY.verb_at_end_of(path), expected, "{path}");
+        };
+        check("/v1/items/itm_a:pin", Some("pin"));
+        check("/v1/items/itm_a%3Arollback", Some("rollback"));
+        check("/v1/items/itm_a:paint", None);
+        check("/v1/items/itm_a:decide", None);
+        check("/v1/items/itm_a", None);
+        check("/v1/items/itm_a:pin/versions", None);
+    }
+
+    #[test]
+    fn a_verb_is_one_of_its_own_path() {
+        assert_eq!(ReviewVerb::from_word("decide"), Some(ReviewVerb::Decide));
+        assert_eq!(ReviewVerb::from_word("pin"), None);
+        assert_eq!(AgentVerb::ALL.len(), AgentVerb::FAMILY.verbs.len());
     }
 }

@@ -3,10 +3,14 @@
 //! Handlers convert and delegate; they decide nothing.
 
 pub(super) mod batch;
+pub(super) mod events;
+pub(super) mod govern;
 pub(super) mod items;
 pub(super) mod principals;
 pub(super) mod probes;
+pub(super) mod reviews;
 pub(super) mod trail;
+pub(super) mod writes;
 
 use super::dto::WriteAnswer;
 use crate::refusal::{Refused, whole_seconds};

@@ -94,7 +94,8 @@ impl Story {
 
     /// `itm_…` is `itm 1`, the first time and ever after.
     fn named(&mut self, text: String) -> String {
-        const PREFIXES: [&str; 8] = ["itm", "ver", "usr", "agt", "res", "tnt", "prv", "sch"];
+        const PREFIXES: [&str; 11] =
+            ["itm", "ver", "usr", "agt", "res", "tnt", "prv", "sch", "rev", "def", "ref"];
         let prefix = text.split_once('_').map(|(prefix, _)| prefix);
         let Some(prefix) = prefix.filter(|prefix| PREFIXES.contains(prefix) && text.len() == 30) else {
             return text;

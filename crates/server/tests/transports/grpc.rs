@@ -11,9 +11,9 @@ use std::task::{Context, Poll};
 use tabellion_core::error::Code;
 use tabellion_server::grpc::proto::tabellion_client::TabellionClient;
 use tabellion_server::grpc::proto::{
-    ChangeReply, Evidence, EvidenceDraft, Fault, GetRequest, Item, ListRequest, Named, PinRequest, Refusal,
-    RetractRequest, RollbackRequest, SearchRequest, SearchResult, Triple, UnpinRequest, Version,
-    VersionsRequest, WhoAmIRequest, WriteReply, WriteRequest,
+    ChangeReply, Contradiction, Evidence, EvidenceDraft, Fault, GetRequest, Item, ListRequest, Named,
+    PinRequest, Refusal, RetractRequest, RollbackRequest, SearchRequest, SearchResult, Triple, UnpinRequest,
+    Version, VersionsRequest, WhoAmIRequest, WriteReply, WriteRequest,
 };
 use tabellion_server::status;
 use tonic::codegen::{Service, http};
@@ -83,7 +83,12 @@ pub(crate) fn refusal(status: &Status) -> Value {
 pub(crate) fn refusal_json(refusal: Refusal) -> Value {
     let fault = |fault: Fault| json!({"path": fault.path, "code": fault.code, "expected": fault.expected, "actual": fault.actual});
     let errors: Vec<Value> = refusal.errors.into_iter().map(fault).collect();
-    json!({"code": refusal.code, "message": refusal.message, "gate": refusal.gate, "errors": errors})
+    let against: Vec<Value> = refusal.contradictions.into_iter().map(contradiction_json).collect();
+    json!({
+        "code": refusal.code, "message": refusal.message, "gate": refusal.gate, "errors": errors,
+        "existing_ref": refusal.existing_ref, "refusal_id": refusal.refusal_id,
+        "contradictions": (!against.is_empty()).then_some(against)
+    })
 }
 
 fn outcome<T>(answer: Result<Response<T>, Status>, json: impl FnOnce(T) -> Value) -> Outcome {
@@ -151,8 +156,18 @@ fn from_struct(fields: prost_types::Struct) -> Value {
 }
 
 pub(crate) fn written_json(written: WriteReply) -> Value {
-    let WriteReply { status, id, version, trust, token } = written;
-    json!({"status": status, "id": id, "version": version, "trust": trust, "token": token})
+    let contradictions: Vec<Value> = written.contradictions.into_iter().map(contradiction_json).collect();
+    let errors = written.pending_id.is_some().then(Vec::<Value>::new);
+    json!({
+        "status": written.status, "id": written.id, "version": written.version, "trust": written.trust,
+        "token": written.token, "pending_id": written.pending_id, "gate": written.gate, "code": written.code,
+        "message": written.message, "retry_after": written.retry_after, "errors": errors,
+        "contradictions": (!contradictions.is_empty()).then_some(contradictions)
+    })
+}
+
+fn contradiction_json(one: Contradiction) -> Value {
+    json!({"id": one.id, "version": one.version, "method": one.method, "score": one.score, "similarity": one.similarity})
 }
 
 fn changed_json(changed: ChangeReply) -> Value {

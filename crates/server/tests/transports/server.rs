@@ -6,6 +6,7 @@ use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
+use tabellion_server::config::{GovernanceFlags, WritePolicy};
 use tabellion_server::{Config, Flags, Secrets};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -47,10 +48,11 @@ impl Server {
             data: Some(data.path().join("data")),
             listen: Some("127.0.0.1:0".parse().unwrap()),
             test_clock: true,
+            governance: GovernanceFlags { policy: Some(WritePolicy::Open) },
             ..Flags::default()
         };
         let config = Config::load(None, &flags).unwrap();
-        let secrets = Secrets { admin_key: Some(OPERATOR.to_owned()), master_key: None, embedding_key: None };
+        let secrets = Secrets { admin_key: Some(OPERATOR.to_owned()), ..Secrets::default() };
         let (ready, started) = oneshot::channel();
         let (stop, told) = oneshot::channel::<()>();
         let stopped = tokio::spawn(async move {

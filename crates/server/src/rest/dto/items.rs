@@ -48,6 +48,10 @@ pub(crate) struct WriteBody {
     /// Words to find it by.
     #[schema(value_type = Option<Vec<TagText>>, max_items = 32)]
     tags: Option<Vec<String>>,
+    /// The tests that a procedure carries and must pass: 1 to 16 of `{name, expect}`, where `expect` is a JSON Schema over the
+    /// content.
+    #[schema(value_type = Option<Vec<Object>>, max_items = 16)]
+    tests: Option<Vec<Value>>,
     /// What it rests on.
     #[schema(max_items = 32)]
     evidence: Option<Vec<EvidenceDraftBody>>,
@@ -224,7 +228,7 @@ pub(crate) struct RejectedBody {
 #[schema(as = Changed)]
 pub(crate) struct ChangedBody {
     /// What was done.
-    #[schema(value_type = String, pattern = "^(retracted|rolled_back_with_reactivation|rolled_back_no_predecessor|pinned|unpinned)$")]
+    #[schema(value_type = String, pattern = "^(retracted|rolled_back_with_reactivation|rolled_back_no_predecessor|pinned|unpinned|quarantined|released)$")]
     pub(crate) status: &'static str,
     /// The item.
     #[schema(value_type = ItemIdText)]

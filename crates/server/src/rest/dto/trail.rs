@@ -213,6 +213,12 @@ pub(crate) struct ProvenanceBody {
     /// What validation found.
     #[schema(nullable = false)]
     validation_score: Option<f64>,
+    /// How far the evidence bore it out when it was written.
+    #[schema(nullable = false)]
+    fact_score: Option<f64>,
+    /// How far it could be relied on when it was written.
+    #[schema(nullable = false)]
+    adjusted_confidence: Option<f64>,
     /// Models that confirmed it.
     #[schema(nullable = false)]
     verified_by_models: Option<Vec<String>>,

@@ -4,11 +4,12 @@
 
 use std::borrow::Cow;
 use tabellion_core::access::Role;
-use tabellion_core::gate::{GateName, Strictness};
+use tabellion_core::gate::{GateName, Hold, Strictness};
 use tabellion_core::item::{Layer, Operation, Status, Tier, TierWish};
-use tabellion_core::log::LogName;
+use tabellion_core::log::{Decision, LogName};
 use tabellion_core::provenance::SourceType;
 use tabellion_core::rank::Knob;
+use tabellion_core::view::ReviewState;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, OneOfBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -73,6 +74,11 @@ text_type! {
     GateWord, "Gate", one_of(GateName::ALL.iter().map(|word| word.as_str()));
     StrictnessWord, "WritePolicy", one_of(Strictness::ALL.iter().map(|word| word.as_str()));
     CodeText, "Code", text().pattern(Some("^[A-Z_]+$")).description(Some("a row of the registry of refusals"));
+    KeptStateWord, "KeptState", one_of(["deferred", "refused"].into_iter());
+    ReviewStateWord, "ReviewState", one_of(ReviewState::ALL.iter().map(|word| word.as_str()));
+    HoldWord, "Hold", one_of(Hold::ALL.iter().map(|word| word.as_str()));
+    DecisionWord, "Decision", one_of(Decision::ALL.iter().map(|word| word.as_str()));
+    PolicyNameText, "PolicyName", text().pattern(Some("^[a-z0-9_.-]{1,64}$"));
     WaitText, "Wait", text().pattern(Some("^PT[1-9][0-9]*S$")).description(Some("a duration in whole seconds"));
     TrustWord, "Trust", one_of(["low", "medium", "high"].into_iter());
     ModeWord, "Mode", one_of(["hybrid", "dense", "lexical"].into_iter());

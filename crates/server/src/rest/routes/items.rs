@@ -7,10 +7,10 @@ use crate::rest::body::{Draft, MemoryBody};
 use crate::rest::call::Authenticated;
 use crate::rest::dto::*;
 use crate::rest::params::{NoParams, Params, in_query};
-use crate::rest::path::{Id, ItemVerb, Verb};
+use crate::rest::path::{Id, ItemVerb, Verbed};
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 use tabellion_core::error::Refusal;
 use tabellion_core::id::ItemId;
@@ -196,17 +196,30 @@ pub(crate) async fn retract_item(
 pub(crate) async fn change_item(
     State(app): State<Arc<App>>,
     Authenticated(call): Authenticated,
-    ItemVerb { id, verb }: ItemVerb,
+    Verbed { id, verb }: Verbed<ItemVerb>,
     _: NoParams,
     request: Request,
-) -> Answer<ChangedBody> {
-    match verb {
-        Verb::Rollback => {
-            rollback_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?).await
+) -> Result<Response, Refused> {
+    let answer = match verb {
+        ItemVerb::Rollback => rollback_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?)
+            .await?
+            .into_response(),
+        ItemVerb::Pin => {
+            pin_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?).await?.into_response()
         }
-        Verb::Pin => pin_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?).await,
-        Verb::Unpin => unpin_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?).await,
-    }
+        ItemVerb::Unpin => unpin_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?)
+            .await?
+            .into_response(),
+        ItemVerb::Quarantine => {
+            quarantine_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?)
+                .await?
+                .into_response()
+        }
+        ItemVerb::Release => release_item(&app, &call, &id, MemoryBody::from_request(request, &app).await?)
+            .await?
+            .into_response(),
+    };
+    Ok(answer)
 }
 
 /// Take the head of an item back
@@ -272,6 +285,50 @@ async fn unpin_item(
     MemoryBody(body): MemoryBody<ReasonBody>,
 ) -> Answer<ChangedBody> {
     Ok(Json(app.engine().unpin(call, id, body.reason).await?.into()))
+}
+
+/// Put an item under quarantine
+///
+/// It is kept, and no read or search finds it until it is released; what derives from it is named.
+#[utoipa::path(
+    post, path = "/v1/items/{id}:quarantine", tag = "items",
+    request_body = ReasonBody,
+    params(("id" = ItemIdText, Path, description = "the item")),
+    responses(
+        (status = 200, description = "under quarantine", body = QuarantinedBody),
+        (status = 404, description = "missing or hidden", body = RefusalBody),
+        (status = 409, description = "the state of the memory forbids it", body = RefusalBody),
+        (status = 410, description = "its content was destroyed", body = RefusalBody),
+    )
+)]
+async fn quarantine_item(
+    app: &App,
+    call: &Call,
+    id: &str,
+    MemoryBody(body): MemoryBody<ReasonBody>,
+) -> Answer<QuarantinedBody> {
+    Ok(Json(app.engine().quarantine(call, id, true, &body.reason.unwrap_or_default()).await?.into()))
+}
+
+/// Release an item from quarantine
+#[utoipa::path(
+    post, path = "/v1/items/{id}:release", tag = "items",
+    request_body = ReasonBody,
+    params(("id" = ItemIdText, Path, description = "the item")),
+    responses(
+        (status = 200, description = "released", body = QuarantinedBody),
+        (status = 404, description = "missing or hidden", body = RefusalBody),
+        (status = 409, description = "the state of the memory forbids it", body = RefusalBody),
+        (status = 410, description = "its content was destroyed", body = RefusalBody),
+    )
+)]
+async fn release_item(
+    app: &App,
+    call: &Call,
+    id: &str,
+    MemoryBody(body): MemoryBody<ReasonBody>,
+) -> Answer<QuarantinedBody> {
+    Ok(Json(app.engine().quarantine(call, id, false, &body.reason.unwrap_or_default()).await?.into()))
 }
 
 /// Report an outcome

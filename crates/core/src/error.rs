@@ -176,12 +176,6 @@ codes! {
     WritesSuspended => "WRITES_SUSPENDED", Forbidden;
     /// A procedure needs tests, and they must pass.
     TestsFailed => "TESTS_FAILED", Invalid;
-    /// The vector given does not have the dimensions of the model.
-    EmbeddingDimMismatch => "EMBEDDING_DIM_MISMATCH", Invalid;
-    /// A gate that runs elsewhere refused.
-    GateRefused => "GATE_REFUSED", Invalid;
-    /// A gate that runs elsewhere does not answer.
-    GateUnreachable => "GATE_UNREACHABLE", Unavailable;
     /// A fault of ours; the log has the details.
     Internal => "INTERNAL", Internal;
 }

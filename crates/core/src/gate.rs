@@ -19,7 +19,7 @@ mod strictness;
 
 pub use contradiction::{Against, contradictions};
 pub use dedup::{SEMANTIC_MIN, duplicate};
-pub use facts::{Approval, GateFacts, Known, Likeness, Neighbour, Remote, Twin, Weighed};
+pub use facts::{Approval, GateFacts, Known, Likeness, Neighbour, Twin, Weighed};
 pub use factual::{SUPPORT_UNSEEN, authority, fact_score, support, threshold};
 pub use read::{IDENTITY_FIELDS, JSON_DEPTH_MAX, read_write};
 pub use request::{EvidenceDraft, Replaces, TripleDraft, WriteDraft, WriteRequest};
@@ -330,7 +330,7 @@ pub fn judge(
             Finding::Merges(into, content) => merging = Some((into, content)),
         }
     }
-    let hold = policy::hold(&request, facts, &assessment, rules.risk, &mut causes)?;
+    let hold = policy::hold(&request, facts, &assessment, rules.risk, &mut causes);
     passed(GateName::Policy);
     if hold > Hold::Auto && facts.approval.is_none() {
         return Ok(Judged::Held(Box::new(Held { request, tier, hold, causes, assessment, content })));

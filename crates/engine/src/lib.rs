@@ -8,7 +8,9 @@ mod change;
 mod embedding;
 mod flow;
 mod fold;
+mod founding;
 mod govern;
+mod governed;
 mod identity;
 mod index;
 mod kept;
@@ -40,12 +42,10 @@ use change::Change;
 use embedding::Embedding;
 use parking_lot::RwLock;
 use reply::{
-    AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, Feedback, HeadReply, InclusionReply,
-    ItemReply, KeptReply, KeyReply, ListQuery, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page,
-    Quarantined, ResourceReply, Reverted, ReviewReply, RevokedKey, SearchQuery, SearchReply, UserReply,
-    Verdict, VerifyReport, VersionReply, WhoAmI, Written,
+    AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, HeadReply, InclusionReply, ItemReply,
+    KeyReply, ListQuery, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, ResourceReply, RevokedKey,
+    SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply, WhoAmI, Written,
 };
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,8 +56,6 @@ use tabellion_core::id::TenantId;
 use tabellion_core::log::LogName;
 use tabellion_core::provenance::Provenance;
 use tabellion_core::seal::Secret;
-use tabellion_core::time::Timestamp;
-use tabellion_core::view::Policy;
 use tabellion_store::{DataDir, DirLock};
 use tenant::{Tenant, TenantOptions};
 
@@ -146,45 +144,6 @@ impl Engine {
         Ok((engine, first))
     }
 
-    fn open_tenants(&self) -> Result<Option<FirstStart>, OpenError> {
-        let known = match &self.inner.dir {
-            None => Vec::new(),
-            Some(dir) => dir.tenants().map_err(|error| OpenError(error.to_string()))?,
-        };
-        let mut operator = None;
-        for id in known {
-            let tenant = self.open_tenant(id)?;
-            let views = tenant.shared.views.read();
-            if views.identity.tenant().is_none() {
-                drop(views);
-                self.forget_unfounded(id, &tenant)?;
-                continue;
-            }
-            if views.identity.is_operator() {
-                operator = Some(Arc::clone(&tenant));
-            }
-            drop(views);
-            self.inner.tenants.write().insert(id, tenant);
-        }
-        match operator {
-            None => self.first_start().map(Some),
-            Some(operator) => self.admin_key_of_environment(&operator).map(|()| None),
-        }
-    }
-
-    /// A kill before the first commit of a tenant leaves an empty log that nobody was told of: it is cleared away. An empty
-    /// log that the witness has seen longer was emptied by someone, and nothing is touched.
-    fn forget_unfounded(&self, id: TenantId, tenant: &Tenant) -> Result<(), OpenError> {
-        let Some(dir) = &self.inner.dir else { return Ok(()) };
-        if dir.witness(id).exists() {
-            let what =
-                "its log is empty, but the witness has seen entries in it: restore the log from a snapshot";
-            return Err(OpenError(format!("tenant {id}: {what}")));
-        }
-        tenant.close();
-        dir.remove_tenant(id).map_err(|error| OpenError(format!("tenant {id}: {error}")))
-    }
-
     fn open_tenant(&self, id: TenantId) -> Result<Arc<Tenant>, OpenError> {
         let options = &self.inner.options;
         let options = TenantOptions {
@@ -203,55 +162,12 @@ impl Engine {
         Ok(tenant)
     }
 
-    fn first_start(&self) -> Result<FirstStart, OpenError> {
-        let given = self.inner.options.admin_key.clone();
-        let (tenant, admin_key) = self.found_tenant("default", true, given)?;
-        Ok(FirstStart { tenant, admin_key })
-    }
-
     /// Reports what of a search was used, and how it went.
     ///
     /// # Errors
     /// When the caller made no such search within a day, or it found no such item.
     pub async fn report_outcome(&self, call: &Call, report: OutcomeReport) -> Result<OutcomeReply, Refusal> {
         outcome::report(&*self.tenant(call)?, call, report).await
-    }
-
-    /// Makes a tenant with its first entries, and tells the admin's key.
-    fn found_tenant(
-        &self,
-        name: &str,
-        operator: bool,
-        given: Option<String>,
-    ) -> Result<(TenantId, String), OpenError> {
-        let id = TenantId::from_bytes(self.inner.options.entropy.bytes());
-        let tenant = self.open_tenant(id)?;
-        let admin_key = given.unwrap_or_else(|| identity::new_secret(&tenant));
-        let fingerprint = identity::fingerprint(&self.inner.pepper, &admin_key);
-        let drafts = identity::genesis(&tenant, name, operator, fingerprint)
-            .map_err(|refusal| OpenError(refusal.message))?;
-        tenant.found(drafts, "create_tenant")?;
-        self.inner.tenants.write().insert(id, tenant);
-        Ok((id, admin_key))
-    }
-
-    /// Whoever starts the server may name an admin key; one that is not known yet is added. So a lost key is no dead end.
-    fn admin_key_of_environment(&self, tenant: &Tenant) -> Result<(), OpenError> {
-        let Some(given) = &self.inner.options.admin_key else { return Ok(()) };
-        let fingerprint = identity::fingerprint(&self.inner.pepper, given);
-        let admin = {
-            let views = tenant.shared.views.read();
-            if views.identity.live_key(&fingerprint, tenant.now()).is_some() {
-                return Ok(());
-            }
-            views.identity.find_user(identity::ADMIN).map(|user| user.id)
-        };
-        let admin = admin.ok_or_else(|| OpenError("the first tenant has no admin".into()))?;
-        let event = identity::admin_key(tenant, admin, fingerprint);
-        let draft = tenant
-            .draft(tabellion_core::log::Actor::SERVER, event, None)
-            .map_err(|refusal| OpenError(refusal.message))?;
-        tenant.found(vec![draft], "create_key")
     }
 
     /// Stops taking writes, commits what waits, writes checkpoint and witness. Blocking.
@@ -307,187 +223,6 @@ impl Engine {
     /// As for a write.
     pub async fn import(&self, call: &Call, draft: WriteDraft) -> Result<Written, Refusal> {
         write::write(&*self.tenant(call)?, call, draft, Pace::Import).await
-    }
-
-    /// Lists the caller's writes that are not memory: put off, or refused.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn kept_writes(&self, call: &Call) -> Result<Vec<KeptReply>, Refusal> {
-        kept::list(&*self.tenant(call)?, call).await
-    }
-
-    /// Reads one of them.
-    ///
-    /// # Errors
-    /// When it is not the caller's, or not kept any more.
-    pub async fn kept_write(&self, call: &Call, id: &str) -> Result<KeptReply, Refusal> {
-        kept::get(&*self.tenant(call)?, call, id).await
-    }
-
-    /// Sends a refused write through the gates once more.
-    ///
-    /// # Errors
-    /// As for a write.
-    pub async fn reopen(&self, call: &Call, id: &str) -> Result<Written, Refusal> {
-        kept::reopen(&*self.tenant(call)?, call, id).await
-    }
-
-    /// Lists held writes that the caller may see, the riskiest first.
-    ///
-    /// # Errors
-    /// When there is no such state.
-    pub async fn reviews(&self, call: &Call, state: Option<&str>) -> Result<Vec<ReviewReply>, Refusal> {
-        review::list(&*self.tenant(call)?, call, state).await
-    }
-
-    /// Reads a held write.
-    ///
-    /// # Errors
-    /// When it is missing or hidden.
-    pub async fn review(&self, call: &Call, id: &str) -> Result<ReviewReply, Refusal> {
-        review::get(&*self.tenant(call)?, call, id).await
-    }
-
-    /// Decides on a held write.
-    ///
-    /// # Errors
-    /// When the caller may not, the review is closed, or a gate refuses the write by now.
-    pub async fn decide(&self, call: &Call, id: &str, verdict: Verdict) -> Result<Written, Refusal> {
-        review::decide(&*self.tenant(call)?, call, id, verdict).await
-    }
-
-    /// Takes a held write back.
-    ///
-    /// # Errors
-    /// When it is not the caller's, or closed.
-    pub async fn withdraw(&self, call: &Call, id: &str) -> Result<(), Refusal> {
-        review::withdraw(&*self.tenant(call)?, call, id).await
-    }
-
-    /// Changes a held write: it becomes another review.
-    ///
-    /// # Errors
-    /// As for withdraw and write.
-    pub async fn edit_held(&self, call: &Call, id: &str, draft: WriteDraft) -> Result<Written, Refusal> {
-        review::edit(&*self.tenant(call)?, call, id, draft).await
-    }
-
-    /// Tells what people said of an agent's writes.
-    ///
-    /// # Errors
-    /// When there is no such agent.
-    pub async fn feedback(&self, call: &Call, agent: &str) -> Result<Feedback, Refusal> {
-        review::feedback(&*self.tenant(call)?, call, agent).await
-    }
-
-    /// Sets a policy in place of the one of the same name.
-    ///
-    /// # Errors
-    /// When the caller is no admin, or the body is no policy.
-    pub async fn set_policy(&self, call: &Call, name: &str, body: Value) -> Result<String, Refusal> {
-        govern::set_policy(&*self.tenant(call)?, call, name, body).await
-    }
-
-    /// Lists policies by name.
-    ///
-    /// # Errors
-    /// When the caller is neither auditor nor admin.
-    pub async fn policies(&self, call: &Call) -> Result<Vec<(String, Policy)>, Refusal> {
-        govern::policies(&*self.tenant(call)?, call).await
-    }
-
-    /// Registers a schema in place of the one of the same kind and layer.
-    ///
-    /// # Errors
-    /// When the caller is no admin, or the body is no schema.
-    pub async fn set_schema(&self, call: &Call, body: Value) -> Result<String, Refusal> {
-        govern::set_schema(&*self.tenant(call)?, call, body).await
-    }
-
-    /// Lists schemas.
-    ///
-    /// # Errors
-    /// When the trail cannot be written.
-    pub async fn schemas(&self, call: &Call) -> Result<Vec<Value>, Refusal> {
-        govern::schemas(&*self.tenant(call)?, call).await
-    }
-
-    /// Forbids an agent to write, or allows it again.
-    ///
-    /// # Errors
-    /// When the caller is no admin, or there is no such agent.
-    pub async fn suspend(
-        &self,
-        call: &Call,
-        agent: &str,
-        suspended: bool,
-        reason: &str,
-    ) -> Result<String, Refusal> {
-        govern::suspend(&*self.tenant(call)?, call, agent, suspended, reason).await
-    }
-
-    /// Puts an item under quarantine, or releases it.
-    ///
-    /// # Errors
-    /// When it is missing or hidden, or is so already.
-    pub async fn quarantine(
-        &self,
-        call: &Call,
-        id: &str,
-        on: bool,
-        reason: &str,
-    ) -> Result<Quarantined, Refusal> {
-        govern::quarantine(&*self.tenant(call)?, call, id, on, reason).await
-    }
-
-    /// Retracts all that an agent wrote in a period and what derives from it, as far as the caller may see it.
-    ///
-    /// # Errors
-    /// When there is no such agent.
-    pub async fn revert(
-        &self,
-        call: &Call,
-        agent: &str,
-        period: (Timestamp, Timestamp),
-        reason: &str,
-        dry_run: bool,
-    ) -> Result<Reverted, Refusal> {
-        govern::revert(&*self.tenant(call)?, call, agent, period, reason, dry_run).await
-    }
-
-    /// How often each gate ran since the start and what that took in all, the gathering of facts included.
-    ///
-    /// # Errors
-    /// When the tenant is gone.
-    pub fn gate_times(&self, call: &Call) -> Result<Vec<(&'static str, u64, std::time::Duration)>, Refusal> {
-        Ok(self.tenant(call)?.gate_times.all())
-    }
-
-    /// News of held writes, as they come.
-    ///
-    /// # Errors
-    /// When the tenant is gone.
-    pub fn notices(&self, call: &Call) -> Result<tokio::sync::broadcast::Receiver<Notice>, Refusal> {
-        Ok(self.tenant(call)?.notices.subscribe())
-    }
-
-    /// News of held writes of every tenant, as they come: for the operator of this process, and nobody else.
-    #[must_use]
-    pub fn news(&self) -> tokio::sync::broadcast::Receiver<(TenantId, Notice)> {
-        self.inner.news.subscribe()
-    }
-
-    /// Whether a caller may hear of this.
-    #[must_use]
-    pub fn may_hear(&self, call: &Call, notice: &Notice) -> bool {
-        self.tenant(call).is_ok_and(|tenant| review::may_hear(&tenant, call, notice))
-    }
-
-    /// Announces the held writes that nobody decided on in time, each once. To be called often: it looks once a minute.
-    pub fn escalate(&self) {
-        let tenants: Vec<Arc<Tenant>> = self.inner.tenants.read().values().cloned().collect();
-        tenants.iter().for_each(|tenant| review::escalate(tenant));
     }
 
     /// Reads an item, now or as of a time or token.

@@ -3,27 +3,30 @@
 //! Invariant (a decision binds to a content): a review is of one content for ever. A changed write is another review, so a yes
 //! can never carry over to what nobody saw.
 
-use crate::reply::{Deferral, Feedback, ReviewReply, Verdict, WriteStatus, Written};
+mod decide;
+
+pub(crate) use decide::decide;
+use decide::end;
+
+use crate::reply::{Deferral, Feedback, ReviewReply, WriteStatus, Written};
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
-use crate::write::{self, Asked, Flight, Prepared};
+use crate::write::{self, Asked, Flight};
 use crate::{Call, Notice, flow::Pace};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use tabellion_core::access::{Caller, author};
+use tabellion_core::access::Caller;
 use tabellion_core::canonical::{hex, sha256};
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::gate::{Approval, Cause, GateName, Held, Hold, WriteDraft, read_write};
+use tabellion_core::gate::{Cause, GateName, Held, Hold, WriteDraft, read_write};
 use tabellion_core::id::{AgentId, ReviewId};
 use tabellion_core::item::Layer;
 use tabellion_core::log::{Decision, Event, Lsn, Payload, StagedWrite};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::view::{Review, ReviewState, Views};
 
-const ATTEMPTS_MAX: usize = 16;
-const REASON_CHARS_MAX: usize = 1_024;
 /// Reviews of one listing.
 const PAGE: usize = 500;
 /// Between two looks for reviews whose time is over.
@@ -421,185 +424,6 @@ fn reason(tenant: &Tenant, review: &Review) -> Option<String> {
         Ok(Some(Payload::Reason(reason))) => Some(reason),
         _ => None,
     }
-}
-
-/// A person decides.
-pub(crate) async fn decide(
-    tenant: &Tenant,
-    call: &Call,
-    id: &str,
-    verdict: Verdict,
-) -> Result<Written, Refusal> {
-    let review = match may_decide(tenant, call, id, &verdict) {
-        Ok(review) => review,
-        Err(refusal) => return Err(tenant.refused(call, "decide", Vec::new(), refusal).await),
-    };
-    if !verdict.approve {
-        return reject(tenant, call, &review, &verdict).await;
-    }
-    for _ in 0..ATTEMPTS_MAX {
-        match approve(tenant, call, &review, &verdict).await {
-            Ok(written) => return Ok(written),
-            Err(Objection::Stale) => {}
-            Err(Objection::Refused(refusal)) => {
-                return Err(tenant.refused(call, "decide", vec![review.id.to_string()], refusal).await);
-            }
-            Err(Objection::Replayed(version)) => return write::replayed_reply(tenant, call, version),
-        }
-    }
-    Err(write::keeps_changing())
-}
-
-fn may_decide(tenant: &Tenant, call: &Call, id: &str, verdict: &Verdict) -> Result<Review, Refusal> {
-    let review = find(tenant, call, id)?;
-    if !tenant.is_person(&call.caller) {
-        let message = "only a person decides: use a key that names a user and no agent";
-        return Err(Refusal::new(Code::HumanRequired, message).at(GateName::Policy));
-    }
-    if review.owner == call.caller.user() && review.agent == call.caller.agent() {
-        let message = "nobody decides on what they wrote themselves; ask another reviewer";
-        return Err(Refusal::new(Code::SelfApproval, message).at(GateName::Policy));
-    }
-    let rule = format!("1 to {REASON_CHARS_MAX} characters: a decision without a reason helps nobody");
-    if verdict.reason.trim().is_empty() || verdict.reason.chars().count() > REASON_CHARS_MAX {
-        let fault = Fault::new("/reason", Code::ConstraintViolation, rule);
-        return Err(Refusal::new(Code::SchemaInvalid, "a decision needs a reason").with(vec![fault]));
-    }
-    let state = review.state_at(tenant.now());
-    if state != ReviewState::Pending {
-        return Err(decided(state));
-    }
-    let staged = Staged::read(tenant, review.lsn)?;
-    let hash = staged.findings.get("content_hash").and_then(Value::as_str);
-    if verdict.content_hash.as_deref().is_some_and(|seen| Some(seen) != hash) {
-        let fault = Fault::new("/content_hash", Code::VersionConflict, hash.unwrap_or_default());
-        let message = "the decision is about another content than this review's; read it again";
-        return Err(Refusal::new(Code::VersionConflict, message).with(vec![fault]));
-    }
-    Ok(review)
-}
-
-async fn reject(
-    tenant: &Tenant,
-    call: &Call,
-    review: &Review,
-    verdict: &Verdict,
-) -> Result<Written, Refusal> {
-    let decision = if verdict.is_false { Decision::RejectedAsFalse } else { Decision::Rejected };
-    let word = decision.as_str();
-    end(tenant, call, review, decision, &verdict.reason, "decide").await?;
-    tenant.announce(review, word);
-    Ok(Written {
-        deferral: None,
-        status: WriteStatus::Rejected,
-        ..write::deferred(deferral_of(review.id, None))
-    })
-}
-
-/// Closes a review without a commit.
-async fn end(
-    tenant: &Tenant,
-    call: &Call,
-    review: &Review,
-    decision: Decision,
-    reason: &str,
-    action: &str,
-) -> Result<(), Refusal> {
-    let event = Event::ReviewDecided { review: review.id, decision };
-    let reason = Payload::Reason(reason.to_owned());
-    let draft = tenant.draft(call.caller.actor(), event, Some(&reason))?;
-    let trail = tenant.row(call, action, decision.as_str(), vec![review.id.to_string()]);
-    match tenant.sequencer.propose(closing(vec![draft], Vec::new(), review.id, trail, |_, _| Ok(()))).await {
-        Ok(_) => Ok(()),
-        Err(Objection::Refused(refusal)) => Err(refusal),
-        Err(Objection::Stale | Objection::Replayed(_)) => Err(write::keeps_changing()),
-    }
-}
-
-/// The gates run once more with the approval among their facts; the yes and the version are one commit.
-async fn approve(
-    tenant: &Tenant,
-    call: &Call,
-    review: &Review,
-    verdict: &Verdict,
-) -> Result<Written, Objection> {
-    let current = tenant.shared.views.read().reviews.find(review.id).cloned().ok_or_else(not_found)?;
-    if current.state_at(tenant.now()) != ReviewState::Pending {
-        return Err(decided(current.state_at(tenant.now())).into());
-    }
-    let said = current.approvals.contains(&call.caller.user());
-    let with_this = current.approvals.len() + usize::from(!said);
-    if with_this < current.approvals_min as usize {
-        return second(tenant, call, &current, verdict, said).await;
-    }
-    let (author, asked) = revived(tenant, call, &current, verdict)?;
-    write::caught_up(tenant, asked.strictness, asked.request.layer).await?;
-    let Prepared::Commit(commit) = write::prepare(tenant, &author, &asked)? else {
-        return Err(Refusal::new(Code::Internal, "an approved write was held again").into());
-    };
-    let event = Event::ReviewDecided { review: review.id, decision: Decision::Approved };
-    let reason = Payload::Reason(verdict.reason.clone());
-    let mut drafts = vec![tenant.draft(call.caller.actor(), event, Some(&reason))?];
-    let landed = commit.landed();
-    let (versions, touches, must) = commit.with_decision(tenant, &author)?;
-    drafts.extend(versions);
-    let trail = tenant.row(call, "decide", Decision::Approved.as_str(), vec![review.id.to_string()]);
-    let id = review.id;
-    let check = move |views: &Views, now: Timestamp| must(views, now);
-    let committed = tenant.sequencer.propose(closing(drafts, touches, id, trail, check)).await?;
-    tenant.announce(&current, Decision::Approved.as_str());
-    Ok(landed.reply(tenant, call, committed))
-}
-
-/// One yes of several.
-async fn second(
-    tenant: &Tenant,
-    call: &Call,
-    review: &Review,
-    verdict: &Verdict,
-    said: bool,
-) -> Result<Written, Objection> {
-    if said {
-        return Err(Refusal::new(
-            Code::ReviewDecided,
-            "this person has said yes already; another one must too",
-        )
-        .into());
-    }
-    let event = Event::ReviewDecided { review: review.id, decision: Decision::Seconded };
-    let reason = Payload::Reason(verdict.reason.clone());
-    let draft = tenant.draft(call.caller.actor(), event, Some(&reason))?;
-    let trail = tenant.row(call, "decide", Decision::Seconded.as_str(), vec![review.id.to_string()]);
-    let before = review.approvals.len();
-    let id = review.id;
-    let unchanged = move |views: &Views, _: Timestamp| {
-        let now = views.reviews.find(id).map_or(usize::MAX, |review| review.approvals.len());
-        if now == before { Ok(()) } else { Err(Objection::Stale) }
-    };
-    tenant.sequencer.propose(closing(vec![draft], Vec::new(), id, trail, unchanged)).await?;
-    tenant.announce(review, Decision::Seconded.as_str());
-    Ok(write::deferred(deferral(tenant, review)?))
-}
-
-/// The write as its author sent it, with the person's yes.
-fn revived(
-    tenant: &Tenant,
-    call: &Call,
-    review: &Review,
-    verdict: &Verdict,
-) -> Result<(Call, Asked), Refusal> {
-    let draft = Staged::read(tenant, review.lsn)?.draft()?;
-    let caller = author(&tenant.shared.views.read().identity, review.owner, review.agent, review.key)?;
-    let author = Call { caller, request_id: call.request_id.clone() };
-    let request = draft.clone().check()?;
-    let mut asked = Asked::of(tenant, &author, draft, request)?;
-    asked.approval = Some(Approval {
-        review: review.id,
-        approver: call.caller.user(),
-        at: tenant.now(),
-        reason: verdict.reason.clone(),
-    });
-    Ok((author, asked))
 }
 
 /// The author takes a held write back.

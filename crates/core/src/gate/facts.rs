@@ -2,7 +2,6 @@
 
 use super::Strictness;
 use crate::claim::Contradiction;
-use crate::error::Refusal;
 use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
 use crate::schema::Delta;
 use crate::time::Timestamp;
@@ -113,17 +112,6 @@ pub struct GateFacts {
     pub consumers: u64,
     /// What a registered schema finds wrong.
     pub faults: Vec<crate::error::Fault>,
-    /// What gates elsewhere said.
-    pub remote: Vec<Remote>,
     /// A person's yes, when the write comes back from review.
     pub approval: Option<Approval>,
-}
-
-/// The word of a gate that runs elsewhere.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Remote {
-    /// It refuses.
-    Rejects(Refusal),
-    /// It wants a person to look.
-    Holds(String),
 }

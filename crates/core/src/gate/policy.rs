@@ -1,6 +1,6 @@
 //! The policy gate: what policy allows of what the writer asked for.
 
-use super::facts::{GateFacts, Remote};
+use super::facts::GateFacts;
 use super::risk::REPUTATION_MIN;
 use super::{Assessment, Cause, Force, GateName, Hold, Replaces, WriteRequest};
 use crate::error::{Code, Fault, Refusal};
@@ -26,13 +26,7 @@ pub(super) fn hold(
     assessment: &Assessment,
     risk: Force,
     causes: &mut Vec<Cause>,
-) -> Result<Hold, Refusal> {
-    for remote in &facts.remote {
-        match remote {
-            Remote::Rejects(refusal) => return Err(refusal.clone()),
-            Remote::Holds(why) => causes.push(because(why.clone())),
-        }
-    }
+) -> Hold {
     let mut hold = if causes.is_empty() { Hold::Auto } else { Hold::Async };
     for (floor, why) in floors(request, facts, assessment, risk) {
         causes.push(because(why));
@@ -41,7 +35,7 @@ pub(super) fn hold(
     if contradicts_binding(request, facts, assessment) && risk == Force::Stops {
         hold = Hold::Sync;
     }
-    Ok(hold)
+    hold
 }
 
 fn because(why: impl Into<String>) -> Cause {

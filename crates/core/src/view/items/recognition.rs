@@ -1,0 +1,146 @@
+//! What versions are found by besides their ids: fingerprints, who wrote them, what they derive from.
+
+use super::{ItemsView, Moment, Place, Row, Version};
+use crate::canonical::Hash;
+use crate::gate::Likeness;
+use crate::id::{AgentId, VersionId};
+use crate::item::{Layer, Status};
+use crate::log::{Lsn, Prints};
+use std::collections::HashMap;
+
+impl ItemsView {
+    /// The versions that a version derives from or cites.
+    pub fn sources_of<'a>(&'a self, version: &'a Version) -> impl Iterator<Item = &'a Version> {
+        version.sources.iter().filter_map(|row| self.version(*row))
+    }
+
+    /// The versions that derive from a version or cite it.
+    pub fn dependents_of(&self, version: VersionId) -> impl Iterator<Item = &Version> {
+        let row = self.version_of.get(&version);
+        let rows = row.and_then(|row| self.derived.get(row)).map_or(&[] as &[Row], Vec::as_slice);
+        rows.iter().filter_map(|row| self.version(*row))
+    }
+
+    /// The versions that an agent wrote, oldest first.
+    pub fn written_by(&self, agent: AgentId) -> impl DoubleEndedIterator<Item = &Version> {
+        let rows = self.written_by.get(&agent).map_or(&[] as &[Row], Vec::as_slice);
+        rows.iter().filter_map(|row| self.version(*row))
+    }
+
+    /// How many versions an agent wrote in a session.
+    #[must_use]
+    pub fn in_session(&self, session: &Hash) -> u32 {
+        self.in_session.get(session).copied().unwrap_or(0)
+    }
+
+    /// The active version with this content, or else with this triple, in a namespace and layer.
+    #[must_use]
+    pub fn twin(
+        &self,
+        prints: &Prints,
+        namespace: &str,
+        layer: Layer,
+        at: Moment,
+    ) -> Option<(&Version, Likeness)> {
+        let namespace = self.namespaces.iter().position(|known| known == namespace)? as u32;
+        let found = |rows: &HashMap<Place, Row>, print: Hash| {
+            let version = self.version(*rows.get(&(print, namespace, layer))?)?;
+            version.is_active_at(at).then_some(version)
+        };
+        let exact = found(&self.content_of, prints.content).map(|version| (version, Likeness::Exact));
+        let structural = || {
+            let version = found(&self.triple_of, prints.triple?)?;
+            Some((version, Likeness::Structural))
+        };
+        exact.or_else(structural)
+    }
+
+    /// Where a version was last found invalid.
+    #[must_use]
+    pub const fn last_challenge(&self) -> Lsn {
+        self.last_challenge
+    }
+
+    /// Whether a version with this content was ever retracted.
+    #[must_use]
+    pub fn was_retracted(&self, content: &Hash) -> bool {
+        self.retracted.contains(content)
+    }
+
+    /// Takes a version into what versions are found by.
+    pub(super) fn recognise(&mut self, version: &Version, row: Row) {
+        if version.ended.is_none() {
+            let place = |print| (print, version.namespace, version.layer);
+            self.content_of.insert(place(version.prints.content), row);
+            if let Some(triple) = version.prints.triple {
+                self.triple_of.insert(place(triple), row);
+            }
+        }
+        if let Some((_, Status::Retracted)) = version.ended {
+            self.retracted.insert(version.prints.content);
+        }
+        if let Some(agent) = version.agent {
+            self.written_by.entry(agent).or_default().push(row);
+        }
+        for source in &version.sources {
+            self.derived.entry(*source).or_default().push(row);
+        }
+        if let Some(session) = version.prints.session {
+            *self.in_session.entry(session).or_default() += 1;
+        }
+    }
+
+    /// Takes a version that has ended out of what active ones are found by.
+    pub(super) fn unrecognise(&mut self, row: Row, status: Status) {
+        let Some(version) = self.versions.get(row as usize) else { return };
+        let place = |print| (print, version.namespace, version.layer);
+        let content = place(version.prints.content);
+        if self.content_of.get(&content) == Some(&row) {
+            self.content_of.remove(&content);
+        }
+        if let Some(triple) = version.prints.triple.map(place)
+            && self.triple_of.get(&triple) == Some(&row)
+        {
+            self.triple_of.remove(&triple);
+        }
+        if status == Status::Retracted {
+            self.retracted.insert(version.prints.content);
+        }
+    }
+
+    /// Makes everything that a checkpoint leaves out.
+    pub(in crate::view) fn index(&mut self) {
+        self.item_of = self.items.iter().enumerate().map(|(row, item)| (item.id, row as Row)).collect();
+        self.version_of =
+            self.versions.iter().enumerate().map(|(row, version)| (version.id, row as Row)).collect();
+        self.class_of = self.classes.iter().cloned().zip(0..).collect();
+        self.owned.clear();
+        for (row, item) in self.items.iter().enumerate() {
+            let first = item.versions.first().and_then(|first| self.versions.get(*first as usize));
+            if let Some(first) = first {
+                self.owned.entry(first.owner).or_default().push(row as Row);
+            }
+        }
+        self.live.clear();
+        self.ended.clear();
+        for (row, version) in self.versions.iter().enumerate() {
+            match version.ended {
+                None => drop(self.live.entry(version.owner).or_default().insert(row as Row)),
+                Some((lsn, _)) => self.ended.push((lsn, row as Row)),
+            }
+            *self.layer_versions.entry((version.owner, version.namespace, version.layer)).or_default() += 1;
+            if row >= self.lapsed as usize {
+                self.token_of.insert(version.token, row as Row);
+                if let Some(request) = version.request {
+                    self.request_of.insert(request, row as Row);
+                }
+            }
+        }
+        self.ended.sort_unstable();
+        let versions = std::mem::take(&mut self.versions);
+        for (row, version) in versions.iter().enumerate() {
+            self.recognise(version, row as Row);
+        }
+        self.versions = versions;
+    }
+}

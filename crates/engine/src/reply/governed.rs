@@ -1,0 +1,127 @@
+//! What the operations of governance answer.
+
+use super::Changed;
+use tabellion_core::gate::Hold;
+use tabellion_core::id::{AgentId, ItemId, ReviewId, UserId, VersionId};
+use tabellion_core::item::{Layer, Tier};
+use tabellion_core::log::Decision;
+use tabellion_core::time::Timestamp;
+use tabellion_core::view::ReviewState;
+
+/// A write that is not memory: put off, or refused.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptReply {
+    /// What to ask for it by.
+    pub id: String,
+    /// The body of the write.
+    pub write: serde_json::Value,
+    /// The gate that refused it.
+    pub gate: Option<String>,
+    /// Why, for programs.
+    pub code: Option<String>,
+    /// Why, for people.
+    pub message: Option<String>,
+    /// When it is tried again; none for a refused one.
+    pub due: Option<Timestamp>,
+    /// When it came.
+    pub made: Timestamp,
+    /// When it is forgotten.
+    pub ends: Timestamp,
+    /// How often it was tried.
+    pub attempts: u32,
+}
+
+/// A held write as those see it who may.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReviewReply {
+    /// The review.
+    pub id: ReviewId,
+    /// How it stands.
+    pub state: ReviewState,
+    /// Whether the writer waits.
+    pub hold: Hold,
+    /// R.
+    pub risk: f64,
+    /// The body of the write.
+    pub write: serde_json::Value,
+    /// What the gates found: factors of the risk, causes, contradictions, what it proposes.
+    pub findings: serde_json::Value,
+    /// SHA-256 of the canonical content, hex: what a decision binds to.
+    pub content_hash: String,
+    /// Its layer.
+    pub layer: Layer,
+    /// Its tier.
+    pub tier: Tier,
+    /// Whose it would be.
+    pub owner: UserId,
+    /// The agent that wrote it.
+    pub agent: AgentId,
+    /// The item whose head it would replace.
+    pub item: Option<ItemId>,
+    /// When it came.
+    pub created_at: Timestamp,
+    /// By when a person should decide.
+    pub deadline: Timestamp,
+    /// Whether that has passed.
+    pub overdue: bool,
+    /// Who said yes so far.
+    pub approvals: Vec<UserId>,
+    /// How many must.
+    pub approvals_min: u32,
+    /// The version that it became.
+    pub version: Option<VersionId>,
+    /// How it was decided.
+    pub decision: Option<Decision>,
+    /// Why.
+    pub reason: Option<String>,
+    /// When.
+    pub decided_at: Option<Timestamp>,
+}
+
+/// A decision on a held write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// Yes or no.
+    pub approve: bool,
+    /// Why.
+    pub reason: String,
+    /// For a no: whether it is false, or only unwanted.
+    pub is_false: bool,
+    /// The content that it is about, if the reviewer wants to be sure.
+    pub content_hash: Option<String>,
+}
+
+/// What people said of an agent's writes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Feedback {
+    /// The agent.
+    pub agent: AgentId,
+    /// The share of its writes that proved correct, once there are enough.
+    pub reputation: Option<f64>,
+    /// Held writes by how they were decided, by layer.
+    pub decided: Vec<(Layer, u64, u64)>,
+    /// The latest refusals by people, newest first.
+    pub rejections: Vec<ReviewReply>,
+}
+
+/// The answer to quarantine and release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quarantined {
+    /// What was done.
+    pub changed: Changed,
+    /// The items that derive from it and should be looked at again.
+    pub dependents: Vec<ItemId>,
+}
+
+/// What was, or would be, taken back of an agent's writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reverted {
+    /// Items that the agent wrote in the period.
+    pub written: Vec<ItemId>,
+    /// Items that derive from those.
+    pub derived: Vec<ItemId>,
+    /// How many were retracted.
+    pub retracted: usize,
+    /// Whether nothing was done.
+    pub dry_run: bool,
+}

@@ -1,0 +1,125 @@
+//! `[governance]`: how writes are governed, unless a policy of the tenant says otherwise.
+
+use super::ConfigError;
+use serde::{Deserialize, Serialize};
+use tabellion_core::time::Period;
+
+/// How writes are governed, unless a policy of the tenant says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Governance {
+    /// How strict the write path is.
+    pub policy: WritePolicy,
+    /// Writes of an agent in a minute, by layer from working to procedural.
+    pub writes_per_minute: [u32; 5],
+    /// Writes of an agent in a session.
+    pub session_budget: u32,
+    /// Writes of an agent that may be put off at a time.
+    pub deferrals_max: u32,
+    /// Refused writes kept for an author.
+    pub refusals_max: u32,
+    /// How long they are kept.
+    pub refusals_days: u64,
+    /// How long a writer waits for a person at most.
+    pub sync_wait_seconds: u64,
+    /// Documents whose address begins like this are official.
+    pub official_sources: Vec<String>,
+    /// Where news of held writes is sent; empty for nowhere.
+    pub webhook_url: String,
+}
+
+/// How strict the write path is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WritePolicy {
+    /// For one person.
+    Open,
+    /// Canonical layers in full, episodic writes weighed.
+    #[default]
+    Standard,
+    /// Every rule stops.
+    Strict,
+}
+
+impl WritePolicy {
+    /// The policy of this name.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "open" => Some(Self::Open),
+            "standard" => Some(Self::Standard),
+            "strict" => Some(Self::Strict),
+            _ => None,
+        }
+    }
+
+    const fn strictness(self) -> Strictness {
+        match self {
+            Self::Open => Strictness::Open,
+            Self::Standard => Strictness::Standard,
+            Self::Strict => Strictness::Strict,
+        }
+    }
+}
+
+/// What the command line says of how writes are governed.
+#[derive(Debug, Clone, Default, Serialize)]
+#[expect(missing_docs, reason = "as for Flags")]
+pub struct GovernanceFlags {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<WritePolicy>,
+}
+
+impl GovernanceFlags {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.policy.is_none()
+    }
+}
+
+impl Default for Governance {
+    fn default() -> Self {
+        let engine = tabellion_engine::Governance::default();
+        let secs = |period: Period| period.as_micros() / 1_000_000;
+        Self {
+            policy: WritePolicy::default(),
+            writes_per_minute: engine.rates,
+            session_budget: engine.budget,
+            deferrals_max: engine.deferrals_max,
+            refusals_max: engine.refusals_max,
+            refusals_days: secs(engine.refusals_kept) / 86_400,
+            sync_wait_seconds: secs(engine.sync_wait),
+            official_sources: engine.official_sources,
+            webhook_url: String::new(),
+        }
+    }
+}
+
+impl Governance {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let least_one = [
+            ("writes_per_minute", self.writes_per_minute.iter().all(|rate| *rate > 0)),
+            ("session_budget", self.session_budget > 0),
+            ("sync_wait_seconds", self.sync_wait_seconds > 0),
+        ];
+        if let Some((name, _)) = least_one.into_iter().find(|(_, is_fine)| !is_fine) {
+            return Err(ConfigError::NoRoom("governance", name));
+        }
+        let is_address = ["http://", "https://"].iter().any(|scheme| self.webhook_url.starts_with(scheme));
+        if is_address || self.webhook_url.is_empty() { Ok(()) } else { Err(ConfigError::Webhook) }
+    }
+
+    /// What the engine is opened with.
+    #[must_use]
+    pub fn engine(&self) -> tabellion_engine::Governance {
+        tabellion_engine::Governance {
+            strictness: self.policy.strictness(),
+            rates: self.writes_per_minute,
+            budget: self.session_budget,
+            deferrals_max: self.deferrals_max,
+            refusals_max: self.refusals_max,
+            refusals_kept: Period::from_days(self.refusals_days),
+            sync_wait: Period::from_secs(self.sync_wait_seconds),
+            official_sources: self.official_sources.clone(),
+        }
+    }
+}

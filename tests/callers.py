@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 NUMBERS = itertools.count(1)
+YES = {"decision": "approve", "reason": "seen and right"}
+TESTS = [{"name": "says something", "expect": {"required": ["text"]}}]
 
 
 class Caller:
@@ -43,6 +45,21 @@ class Caller:
         answer = self.ask("POST", "/v1/items", {"text": text, **fields}, expect=201)
         assert answer["status"] == "committed", answer
         return answer
+
+    def write_canonical(self, text, now=None, **fields):
+        """An item of a layer that needs evidence and a person: cited, and approved by another user."""
+        read_at = now or rfc3339(datetime.now(UTC))
+        source = {"source_type": "human_input", "source_uri": "chat://1", "accessed_at": read_at, "excerpt": text}
+        held = self.ask("POST", "/v1/items", {"text": text, "evidence": [source], **fields}, expect=202)
+        return self.reviewer.ask("POST", f"/v1/reviews/{held['pending_id']}:decide", YES)
+
+    @cached_property
+    def reviewer(self):
+        """A person who may decide on what this user's agents write."""
+        reviewer = new_caller(self.server)
+        policy = {"kind": "reviewer", "reviewer": reviewer.name, "user": self.ask("GET", "/v1/whoami")["user"]["id"]}
+        admin(self.server).ask("PUT", f"/v1/policies/reviewer-{reviewer.name}", policy)
+        return reviewer
 
     def get(self, id, query=""):
         return self.ask("GET", f"/v1/items/{id}{query}")

@@ -58,7 +58,7 @@ def offline(bin):
 
 def test_an_item_from_the_first_word_to_the_last(cli):
     evidence = '{"source_type":"document","source_uri":"doc://runbook","accessed_at":"2026-11-15T00:00:00Z"}'
-    written = cli.json("write", "Port 8080 serves the API", "--key", "API port", "--layer", "semantic", "--confidence", "0.9",
+    written = cli.json("write", "Port 8080 serves the API", "--key", "API port", "--layer", "session", "--confidence", "0.9",
                        "--tag", "net", "--field", "session=3", "--field", "guests:=4", "--evidence", evidence,
                        "--triple", "api", "port", "8080", "--justification", "asked twice")
     assert written["status"] == "committed"
@@ -72,7 +72,7 @@ def test_an_item_from_the_first_word_to_the_last(cli):
     stale = cli.run("write", "Port 1 serves the API", "--update", id, "--expected-version", item["version"], code=1)
     assert "VERSION_CONFLICT" in stale.stderr
     updated = cli.json("get", id)
-    assert "9090" in updated["text"] and (updated["layer"], updated["key"]) == ("semantic", "API port")
+    assert "9090" in updated["text"] and (updated["layer"], updated["key"]) == ("session", "API port")
     assert "8080" in cli.json("get", id, "--as-of", item["updated_at"])["text"]
     assert [version["operation"] for version in cli.json("history", id)["versions"]] == ["insert", "update"]
     assert "superseded" in cli.out("history", id)
@@ -83,7 +83,7 @@ def test_an_item_from_the_first_word_to_the_last(cli):
     assert id in cli.out("provenance", id)
     assert cli.json("pin", id)["status"] == "pinned"
     assert cli.json("unpin", id)["status"] == "unpinned"
-    assert id in cli.out("list", "--layer", "semantic")
+    assert id in cli.out("list", "--layer", "session")
     assert cli.json("retract", id, "--reason", "gone")["status"] == "retracted"
     assert "NOT_FOUND" in cli.run("get", id, code=1).stderr
 

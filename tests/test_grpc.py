@@ -41,7 +41,7 @@ def test_health_is_serving(shared_server, service):
 def test_write_and_read(ana, ana_grpc):
     """An item written over gRPC reads the same there and over REST."""
     body = {
-        "text": "Port 8080 serves the API", "key": "API port", "layer": "semantic", "confidence": 0.8, "tags": ["net"],
+        "text": "Port 8080 serves the API", "key": "API port", "layer": "session", "confidence": 0.8, "tags": ["net"],
         "triple": {"subject": "api", "predicate": "port", "object": "8080"}, "fields": {"n": 3, "deep": {"a": [1, None]}},
     }  # fmt: skip
     written = ana_grpc.call("Write", body)

@@ -110,7 +110,7 @@ def test_what_makes_two_writes_the_same(shared_server, ana, ben, chief):
     replay(ana, {**body, "layer": "episodic", "namespace": "default", "kind": "note", "tags": []}, first)
     others = [
         {"text": "caf\u00e9 opens at 9"}, {"key": "hours"}, {"fields": {"a": 1}}, {"tags": ["x"]}, {"kind": "fact"},
-        {"layer": "semantic"}, {"namespace": "town"}, {"triple": {"subject": "c", "predicate": "opens", "object": "8"}},
+        {"layer": "session"}, {"namespace": "town"}, {"triple": {"subject": "c", "predicate": "opens", "object": "8"}},
     ]  # fmt: skip
     ids = [first["id"]] + [ana.write(**{**body, **other})["id"] for other in others]
     ids.append(ben.write(**body)["id"])
@@ -157,7 +157,7 @@ def test_request_ids_of_others_do_not_matter(ana, ben):
 def test_the_idempotency_token_is_checked(ana):
     """GOV-1.8: the token is SHA-256 over content, agent and layer, as anyone can compute it."""
     body = {
-        "text": "caf\u00e9 \u2603 opens", "key": "hours", "layer": "semantic", "kind": "fact", "tags": ["b", "a"],
+        "text": "caf\u00e9 \u2603 opens", "key": "hours", "layer": "session", "kind": "fact", "tags": ["b", "a"],
         "fields": {"\u00e9": 1e21, "a": [0.1, -5, True, None], "z": {"y": "x"}},
         "triple": {"subject": "c", "predicate": "opens", "object": "8"},
     }  # fmt: skip

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from callers import log_size, new_caller, random_id, rfc3339
+from callers import TESTS, log_size, new_caller, random_id, rfc3339
 from canonical import content_hash
 
 ITEM_FIELDS = {
@@ -19,7 +19,7 @@ FULL = {
     "text": "Port 8080 serves the API",
     "key": "API port",
     "kind": "fact",
-    "layer": "semantic",
+    "layer": "session",
     "tier": "private",
     "namespace": "team.net-1",
     "confidence": 0.8,
@@ -32,6 +32,7 @@ FULL = {
     "trace_id": "trace-1",
     "agent_version": "1.4.2",
 }
+MORE = {"procedural": {"tests": TESTS}}
 EXCERPT = "the API listens on port 8080"
 
 
@@ -263,10 +264,14 @@ def test_each_layer_has_its_lifetime(clock):
         "procedural": None,
     }
     for layer, lifetime in lifetimes.items():
-        item = ana.get(ana.write("a note", layer=layer)["id"])
+        if lifetime is None:
+            written = ana.write_canonical(f"a {layer} note", now=clock.text, layer=layer, **MORE.get(layer, {}))
+        else:
+            written = ana.write("a note", layer=layer)
+        item = ana.get(written["id"])
         assert item["layer"] == layer
         assert item["expires_at"] == (lifetime and rfc3339(clock.now + lifetime)), layer
-    item = ana.get(ana.write("a short note", layer="semantic", ttl="PT90S")["id"])
+    item = ana.get(ana.write("a short note", layer="session", ttl="PT90S")["id"])
     assert item["expires_at"] == rfc3339(clock.now + timedelta(seconds=90))
 
 
@@ -449,12 +454,12 @@ def test_a_listing_keeps_to_namespace_and_layer(ana):
     """Both narrow a listing, alone and together."""
     ids = {}
     for namespace in "red", "blue":
-        for layer in "episodic", "semantic":
-            ids[namespace, layer] = ana.write("same text", namespace=namespace, layer=layer)["id"]
+        for layer in "episodic", "session":
+            ids[namespace, layer] = ana.write(f"a {namespace} {layer} text", namespace=namespace, layer=layer)["id"]
     assert len(set(ids.values())) == 4
-    assert set(listed(ana, "&namespace=red")) == {ids["red", "episodic"], ids["red", "semantic"]}
-    assert set(listed(ana, "&layer=semantic")) == {ids["red", "semantic"], ids["blue", "semantic"]}
-    assert listed(ana, "&layer=semantic&namespace=blue") == [ids["blue", "semantic"]]
+    assert set(listed(ana, "&namespace=red")) == {ids["red", "episodic"], ids["red", "session"]}
+    assert set(listed(ana, "&layer=session")) == {ids["red", "session"], ids["blue", "session"]}
+    assert listed(ana, "&layer=session&namespace=blue") == [ids["blue", "session"]]
     ana.ask("GET", "/v1/items?limit=501", expect=422)
     ana.ask("GET", "/v1/items?layer=deep", expect=422)
 
@@ -498,13 +503,13 @@ def test_a_search_result_carries_the_item(ana):
 
 def test_search_keeps_to_layers_namespace_and_k(ana):
     """A search looks where it was told to, and returns no more than asked."""
-    here = ana.write("harbour lights", namespace="sea")
-    there = ana.write("harbour lights", namespace="land")
-    canon = ana.write("harbour lights", namespace="sea", layer="semantic")
+    here = ana.write("harbour lights here", namespace="sea")
+    there = ana.write("harbour lights here", namespace="land")
+    kept = ana.write("harbour lights", namespace="sea", layer="session")
     scratch = ana.write("harbour lights", namespace="sea", layer="working")
-    assert set(ana.found("harbour", namespace="sea")) == {here["id"], canon["id"], scratch["id"]}
-    assert ana.found("harbour", layers=["semantic"]) == [canon["id"]]
-    assert set(ana.found("harbour", layers=["semantic", "episodic"])) == {here["id"], there["id"], canon["id"]}
+    assert set(ana.found("harbour", namespace="sea")) == {here["id"], kept["id"], scratch["id"]}
+    assert ana.found("harbour", layers=["session"]) == [kept["id"]]
+    assert set(ana.found("harbour", layers=["session", "episodic"])) == {here["id"], there["id"], kept["id"]}
     assert ana.found("harbour", layers=["episodic"], namespace="land") == [there["id"]]
     assert [len(ana.found("harbour", k=k)) for k in (1, 2, 100)] == [1, 2, 4]
     for wrong in {"k": 0}, {"k": 101}, {"layers": ["deep"]}, {"mode": "psychic"}:

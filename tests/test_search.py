@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from callers import Caller, Clock, new_caller
+from callers import TESTS, Caller, Clock, new_caller
 from grpc_caller import GrpcCaller, Refused
 from mcp_caller import McpCaller, over_http
 from server import Server
@@ -430,7 +430,7 @@ def test_last_month_is_before_the_servers_now(clock):
     ana = new_caller(clock.server)
     of = {}
     for day in "2049-10-10", "2049-11-10", "2049-12-10", "2050-01-10", "2050-02-10":
-        written = ana.write(f"rehearsed the play in the hall, {len(of)}", layer="semantic", fields={"time": day})
+        written = ana.write(f"rehearsed the play in the hall, {len(of)}", ttl="P365D", fields={"time": day})
         of[written["id"]] = day
     settled(ana)
     seen = []
@@ -523,7 +523,7 @@ def test_what_is_newer_comes_first_among_equals(clock):
     """GOV-4.6, GOV-7.2: age takes from the score, in each layer at its own pace."""
     ana = new_caller(clock.server)
     old = ana.write("the well was cleaned", fields={"n": 1})["id"]
-    lasting = ana.write("the well was cleaned", fields={"n": 1}, layer="procedural")["id"]
+    lasting = ana.write_canonical("the well was cleaned", clock.text, fields={"n": 3}, layer="procedural", tests=TESTS)["id"]
     clock.advance(days=60)
     new = ana.write("the well was cleaned", fields={"n": 2})["id"]
     settled(ana)

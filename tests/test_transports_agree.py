@@ -4,14 +4,18 @@ Each transport is wrapped into the same few verbs, with answers in the shape of 
 """
 
 import json
+import re
+from datetime import UTC, datetime
 
 import pytest
 
-from callers import Caller, admin, new_caller, random_id
+from callers import Caller, admin, new_caller, random_id, rfc3339
 from grpc_caller import GrpcCaller, Refused
 from mcp_caller import McpCaller, over_http, over_stdio
 
 BAD_KEY = "tab_" + "a" * 52
+STRICT = "canon"
+NOW = rfc3339(datetime.now(UTC))
 VERBS = ("get", "update", "versions", "rollback", "pin", "retract")
 
 
@@ -61,6 +65,22 @@ class Rest:
     def whoami(self):
         return self._call("GET", "/v1/whoami")
 
+    def get_write(self, id):
+        return self._call("GET", f"/v1/{'reviews' if id.startswith('rev_') else 'writes'}/{id}")
+
+    def list_writes(self):
+        kept, held = self._call("GET", "/v1/writes")[1], self._call("GET", "/v1/reviews?state=pending")[1]
+        return None, {**kept, **held}
+
+    def reopen(self, id):
+        return self._call("POST", f"/v1/writes/{id}:reopen")
+
+    def withdraw(self, id):
+        return self._call("DELETE", f"/v1/reviews/{id}")
+
+    def feedback(self):
+        return self._call("GET", f"/v1/agents/{self.caller.agent}/feedback")
+
 
 class Grpc:
     def __init__(self, server, key):
@@ -109,6 +129,21 @@ class Grpc:
     def whoami(self):
         return self._call("WhoAmI")
 
+    def get_write(self, id):
+        return self._call("GetReview" if id.startswith("rev_") else "GetWrite", id=id)
+
+    def list_writes(self):
+        return None, {**self._call("ListWrites")[1], **self._call("ListReviews", state="pending")[1]}
+
+    def reopen(self, id):
+        return self._call("ReopenWrite", id=id)
+
+    def withdraw(self, id):
+        return self._call("WithdrawReview", id=id)
+
+    def feedback(self):
+        return self._call("GetFeedback", id=self.whoami()[1]["agent"]["id"])
+
 
 class Mcp:
     def __init__(self, server, key):
@@ -152,6 +187,21 @@ class Mcp:
     def whoami(self):
         return self._call("whoami")
 
+    def get_write(self, id):
+        return self._call("get_write", id=id)
+
+    def list_writes(self):
+        return self._call("list_writes")
+
+    def reopen(self, id):
+        return self._call("reopen_write", id=id)
+
+    def withdraw(self, id):
+        return self._call("withdraw_write", id=id)
+
+    def feedback(self):
+        return self._call("feedback")
+
 
 class Stdio(Mcp):
     def __init__(self, server, key):
@@ -167,7 +217,7 @@ def scenario(memory, hidden):
         return result[1]
 
     body = {
-        "text": "Port 8080 serves the API", "key": "API port", "kind": "fact", "layer": "semantic", "confidence": 0.8,
+        "text": "Port 8080 serves the API", "key": "API port", "kind": "fact", "layer": "session", "confidence": 0.8,
         "tags": ["net"], "triple": {"subject": "api", "predicate": "port", "object": "8080"},
         "fields": {"n": 3, "share": 0.25, "deep": {"list": [1, "two", None, True]}}, "trace_id": "t1",
         "evidence": [{"source_type": "document", "source_uri": "doc://runbook", "accessed_at": "2026-11-15T00:00:00Z"}],
@@ -196,7 +246,7 @@ def scenario(memory, hidden):
     step("write a third", memory.write(text="a third", namespace="red"))
     step("list", memory.list(limit=10))
     step("list a namespace", memory.list(namespace="red", limit=1))
-    step("list a layer", memory.list(layer="semantic"))
+    step("list a layer", memory.list(layer="session"))
     step("list a wrong layer", memory.list(layer="deep"))
     step("list too many", memory.list(limit=501))
     step("retract", memory.retract(id))
@@ -216,14 +266,41 @@ def scenario(memory, hidden):
     step("too late", memory.write(text="x", deadline="2020-01-01T00:00:00Z"))
     step("wrong token", memory.write(text="x", idempotency_token="0" * 64))
     step("sharing off", memory.write(text="x", tier="shared"))
+    governed(memory, step)
     step("whoami", memory.whoami())
     return steps
+
+
+def governed(memory, step):
+    """Writes that do not become memory at once: refused, held, taken back."""
+    known = step("write what is known later", memory.write(text="The kiln holds 12 pots", key="kiln"))
+    step("policy too lax", memory.write(text="x", namespace=STRICT, write_policy="open"))
+    twin = step("the same in a stricter place", memory.write(text="The kiln holds 12 pots", key="kiln", namespace=STRICT))
+    bare = {"text": "The oven takes 30 loaves", "layer": "semantic"}
+    refused = step("canon without evidence", memory.write(**bare))
+    step("the refused write", memory.get_write(refused["refusal_id"]))
+    step("reopened, and refused again", memory.reopen(refused["refusal_id"]))
+    said = {"source_type": "human_input", "source_uri": "chat://1", "accessed_at": NOW, "excerpt": bare["text"]}
+    held = step("canon with evidence", memory.write(**bare, evidence=[said]))
+    step("the same while it waits", memory.write(**bare, evidence=[said]))
+    step("the held write", memory.get_write(held["pending_id"]))
+    step("all of them", memory.list_writes())
+    step("feedback", memory.feedback())
+    step("withdraw", memory.withdraw(held["pending_id"]))
+    step("withdraw again", memory.withdraw(held["pending_id"]))
+    step("the withdrawn write", memory.get_write(held["pending_id"]))
+    for name, id in ("held", random_id("rev")), ("put off", random_id("def")), ("refused", random_id("ref")):
+        step(f"nothing {name}", memory.get_write(id))
+    step("reopen nothing", memory.reopen(random_id("ref")))
+    step("withdraw nothing", memory.withdraw(random_id("rev")))
+    return known, twin
 
 
 class Names:
     """Gives every id, token and time a name by the order in which it appeared, so that runs can be compared."""
 
-    PREFIXES = ("itm_", "ver_", "usr_", "agt_", "tnt_", "res_", "prv_", "sch_")
+    ID = re.compile(r"\b(itm|ver|usr|agt|tnt|res|prv|sch|rev|def|ref)_[a-z2-7]{26}\b")
+    TIMES = ("due", "deadline")
 
     def __init__(self):
         self.known = {}
@@ -237,10 +314,12 @@ class Names:
             return {name: member for name, member in members.items() if member not in (None, [], {})}
         if isinstance(value, list):
             return [self.plain(member, field) for member in value]
-        if isinstance(value, str) and value.startswith(self.PREFIXES):
-            return self.name(value, value[:4])
-        if field.endswith("_at") and isinstance(value, str):
+        if (field.endswith("_at") or field in self.TIMES) and isinstance(value, str):
             return "a time"
+        if isinstance(value, str) and self.ID.search(value):
+            return self.ID.sub(lambda found: self.name(found[0], found[0][:4]), value)
+        if field in ("approved", "rejected"):
+            return int(value)  # gRPC's JSON has numbers of 64 bits as text
         if field == "layer_version":
             return "a number"
         if field == "next":
@@ -258,6 +337,8 @@ class Names:
 def answers(shared_server):
     """The scenario through each transport, by a user of its own."""
     hidden = new_caller(shared_server).write("hidden from all of them")["id"]
+    stricter = {"kind": "write_path", "strictness": "strict", "namespace": STRICT}
+    admin(shared_server).ask("PUT", "/v1/policies/stricter", stricter)
     results = {}
     for transport in Rest, Grpc, Mcp, Stdio:
         with transport(shared_server, new_caller(shared_server).key) as memory:
@@ -289,7 +370,10 @@ def test_the_answers_are_the_right_ones(answers):
         **{f"{verb} {which}": "NOT_FOUND" for verb in VERBS for which in ("hidden", "random")},
         "bad confidence": "SCHEMA_INVALID", "bad everything": "SCHEMA_INVALID", "no text": "SCHEMA_INVALID",
         "bad hash": "EXCERPT_HASH_MISMATCH", "too late": "DEADLINE_EXCEEDED", "wrong token": "TOKEN_MISMATCH",
-        "sharing off": "SHARING_OFF",
+        "sharing off": "SHARING_OFF", "policy too lax": "POLICY_TOO_LAX", "the same in a stricter place": "EXACT_DUPLICATE",
+        "canon without evidence": "EVIDENCE_NOT_INDEPENDENT", "reopened, and refused again": "EVIDENCE_NOT_INDEPENDENT",
+        "withdraw again": "REVIEW_DECIDED", "nothing held": "NOT_FOUND", "nothing put off": "NOT_FOUND",
+        "nothing refused": "NOT_FOUND", "reopen nothing": "NOT_FOUND", "withdraw nothing": "NOT_FOUND",
     }  # fmt: skip
     for steps in answers.values():
         by_name = {step: (code, answer) for step, code, answer in steps}

@@ -155,7 +155,8 @@ fn plan(
     Ok(Planned::Log(Box::new(Plan { status, item, version, head: head.id, drafts })))
 }
 
-fn checked(reason: Option<&str>) -> Result<Option<&str>, Refusal> {
+/// A reason within its length; an empty one is none.
+pub(crate) fn checked(reason: Option<&str>) -> Result<Option<&str>, Refusal> {
     match reason {
         Some(text) if text.chars().count() > REASON_CHARS_MAX => {
             let fault = Fault::new(

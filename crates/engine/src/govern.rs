@@ -1,6 +1,7 @@
 //! What people set: policies and schemas, agents that may not write, items under suspicion (GOV-2.1, 11.9, 11.10).
 
 use crate::Call;
+use crate::change::checked;
 use crate::read::item_id;
 use crate::reply::{ChangeStatus, Changed, Quarantined, Reverted};
 use crate::sequencer::{Objection, Proposal, Touch};
@@ -184,7 +185,10 @@ pub(crate) async fn suspend(
     suspended: bool,
     reason: &str,
 ) -> Result<String, Refusal> {
-    let found = call.caller.must_administer().and_then(|()| agent_id(tenant, agent));
+    let found = call.caller.must_administer().and_then(|()| {
+        checked(Some(reason))?;
+        agent_id(tenant, agent)
+    });
     let action = if suspended { "suspend_agent" } else { "resume_agent" };
     let agent = match found {
         Ok(agent) => agent,
@@ -210,7 +214,7 @@ pub(crate) async fn quarantine(
     reason: &str,
 ) -> Result<Quarantined, Refusal> {
     let action = if on { "quarantine" } else { "release" };
-    let planned = plan(tenant, call, id, on);
+    let planned = checked(Some(reason)).and_then(|_| plan(tenant, call, id, on));
     let (item, version, dependents) = match planned {
         Ok(planned) => planned,
         Err(refusal) => return Err(tenant.refused(call, action, crate::read::named(id), refusal).await),
@@ -268,7 +272,8 @@ pub(crate) async fn revert(
     reason: &str,
     dry_run: bool,
 ) -> Result<Reverted, Refusal> {
-    let found = agent_id(tenant, agent).map(|agent| concerned(tenant, call, agent, since, until));
+    let found = checked(Some(reason)).and_then(|_| agent_id(tenant, agent));
+    let found = found.map(|agent| concerned(tenant, call, agent, since, until));
     let concerned = match found {
         Ok(concerned) => concerned,
         Err(refusal) => return Err(tenant.refused(call, "revert", Vec::new(), refusal).await),

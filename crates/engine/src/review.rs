@@ -219,6 +219,7 @@ async fn wait(tenant: &Tenant, call: &Call, id: ReviewId) -> Result<Written, Ref
             }
             ReviewState::TimedOut => {
                 time_out(tenant, id).await?;
+                tenant.announce(&review, Decision::TimedOut.as_str());
                 return Err(Refusal::new(
                     Code::ApprovalTimeout,
                     "no person answered in time, so the write was refused; ask for one and write again",
@@ -429,7 +430,9 @@ fn reason(tenant: &Tenant, review: &Review) -> Option<String> {
 /// The author takes a held write back.
 pub(crate) async fn withdraw(tenant: &Tenant, call: &Call, id: &str) -> Result<(), Refusal> {
     let review = own(tenant, call, id)?;
-    end(tenant, call, &review, Decision::Withdrawn, "withdrawn by its author", "withdraw").await
+    end(tenant, call, &review, Decision::Withdrawn, "withdrawn by its author", "withdraw").await?;
+    tenant.announce(&review, Decision::Withdrawn.as_str());
+    Ok(())
 }
 
 /// The author changes a held write: the old review ends, and what it has become goes through the gates anew.

@@ -16,9 +16,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tabellion_core::canonical::unhex32;
-use tabellion_core::gate::Strictness;
 use tabellion_core::seal::Secret;
-use tabellion_core::time::Period;
 use tabellion_engine::{AuditReads, EngineLimits};
 
 /// The commented file with every key and its default.

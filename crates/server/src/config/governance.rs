@@ -2,6 +2,7 @@
 
 use super::ConfigError;
 use serde::{Deserialize, Serialize};
+use tabellion_core::gate::Strictness;
 use tabellion_core::time::Period;
 
 /// How writes are governed, unless a policy of the tenant says otherwise.

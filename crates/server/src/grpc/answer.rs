@@ -84,6 +84,7 @@ impl From<reply::ItemReply> for proto::Item {
             updated_at: item.updated_at.to_string(),
             expires_at: item.expires_at.as_ref().map(ToString::to_string),
             token: item.token,
+            contradictions: item.against.into_iter().map(Into::into).collect(),
         }
     }
 }

@@ -246,6 +246,7 @@ impl From<ItemReply> for ItemBody {
             updated_at: item.updated_at.to_string(),
             expires_at: item.expires_at.map(|time| time.to_string()),
             token: item.token,
+            contradictions: item.against.into_iter().map(Into::into).collect(),
         }
     }
 }

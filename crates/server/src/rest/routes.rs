@@ -32,6 +32,16 @@ fn written(written: Written) -> Response {
         WriteStatus::Merged | WriteStatus::AlreadyCommitted | WriteStatus::Rejected => StatusCode::OK,
         WriteStatus::Deferred => StatusCode::ACCEPTED,
     };
+    answered(status, written)
+}
+
+/// The answer to a decision: the write is the author's, so nothing was created for the caller.
+fn decided(written: Written) -> Response {
+    let status = if written.deferral.is_some() { StatusCode::ACCEPTED } else { StatusCode::OK };
+    answered(status, written)
+}
+
+fn answered(status: StatusCode, written: Written) -> Response {
     let wait = written.deferral.as_ref().and_then(|deferral| deferral.retry_after);
     let mut response = (status, Json(WriteAnswer::from(written))).into_response();
     if let Some(wait) = wait {

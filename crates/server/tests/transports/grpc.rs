@@ -185,6 +185,7 @@ fn evidence_json(evidence: Evidence) -> Value {
 }
 
 fn item_json(item: Item) -> Value {
+    let contradictions: Vec<Value> = item.contradictions.into_iter().map(contradiction_json).collect();
     let triple = item.triple.map(
         |triple| json!({"subject": triple.subject, "predicate": triple.predicate, "object": triple.object}),
     );
@@ -195,7 +196,8 @@ fn item_json(item: Item) -> Value {
         "evidence": item.evidence.into_iter().map(evidence_json).collect::<Vec<_>>(),
         "operation": item.operation, "status": item.status, "parents": item.parents, "agents": item.agents,
         "resources": item.resources, "pinned": item.pinned, "created_at": item.created_at,
-        "updated_at": item.updated_at, "expires_at": item.expires_at, "token": item.token
+        "updated_at": item.updated_at, "expires_at": item.expires_at, "token": item.token,
+        "contradictions": (!contradictions.is_empty()).then_some(contradictions)
     })
 }
 

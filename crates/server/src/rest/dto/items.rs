@@ -214,6 +214,18 @@ pub(crate) struct DeferredBody {
     pub(crate) errors: Vec<FaultBody>,
 }
 
+/// What became of a held write: memory, or nothing.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[schema(as = DecidedWrite)]
+#[expect(dead_code, reason = "describes what of WriteAnswer a decision ends with")]
+pub(crate) enum DecidedWriteBody {
+    /// It is memory.
+    Written(WrittenBody),
+    /// A person said no.
+    Rejected(RejectedBody),
+}
+
 /// A held write that a person refused.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Rejected)]
@@ -311,6 +323,10 @@ pub(crate) struct ItemBody {
     /// Where in the log it was read.
     #[schema(value_type = TokenText)]
     pub(crate) token: String,
+    /// What else the caller may see that speaks against it; only where one item is read, and only if there is any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) contradictions: Vec<ContradictionBody>,
 }
 
 /// A cited source, as it is kept.

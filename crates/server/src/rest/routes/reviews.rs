@@ -1,6 +1,6 @@
 //! `/v1/reviews`: writes that wait for a person, and the person's word on them.
 
-use super::{Answer, written};
+use super::{Answer, decided, written};
 use crate::app::App;
 use crate::refusal::{RefusalBody, Refused};
 use crate::rest::body::{Draft, MemoryBody};
@@ -59,8 +59,7 @@ pub(crate) async fn read_review(
     post, path = "/v1/reviews/{id}:decide", tag = "reviews", request_body = DecideBody,
     params(("id" = ReviewIdText, Path, description = "the review")),
     responses(
-        (status = 200, description = "refused, or added to an item that says the same", body = RejectedBody),
-        (status = 201, description = "approved, and durable", body = WrittenBody),
+        (status = 200, description = "approved and durable, or refused", body = DecidedWriteBody),
         (status = 202, description = "another person must say yes too", body = DeferredBody),
         (status = 404, description = "missing or hidden", body = RefusalBody),
         (status = 409, description = "decided already, or about another content", body = RefusalBody),
@@ -74,7 +73,7 @@ pub(crate) async fn decide_review(
     _: NoParams,
     MemoryBody(body): MemoryBody<DecideBody>,
 ) -> Result<Response, Refused> {
-    Ok(written(app.engine().decide(&call, &id, body.into()).await?))
+    Ok(decided(app.engine().decide(&call, &id, body.into()).await?))
 }
 
 /// Change a held write

@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use tabellion_core::access::Caller;
 use tabellion_core::id::{AgentId, UserId};
 use tabellion_core::item::Status;
-use tabellion_core::log::{Decision, Lsn};
+use tabellion_core::log::{Decision, Entry, Event, LogName, Lsn};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::view::{Moment, Version, Views};
+use tabellion_store::{Store, StoreError};
 
 /// How far back writes count.
 const WINDOW: Period = Period::from_days(90);
@@ -89,10 +90,31 @@ fn stood(version: &Version, at: Moment) -> Option<bool> {
 }
 
 /// When each pair of user and agent last read.
-#[derive(Default)]
 pub(crate) struct Readers(Mutex<HashMap<(UserId, AgentId), Timestamp>>);
 
+/// What counts as reading.
+const READS: [&str; 3] = ["get", "list", "search"];
+/// Rows of the trail that a start looks back on.
+const LOOK_BACK: u64 = 2_000;
+
 impl Readers {
+    /// Those whom the end of the trail shows reading.
+    pub(crate) fn of_trail(store: &dyn Store) -> Result<Self, StoreError> {
+        let size = store.size(LogName::Audit)?;
+        let from = Lsn::new(size.saturating_sub(LOOK_BACK) + 1);
+        let mut readers = HashMap::new();
+        for record in store.records(LogName::Audit, from, LOOK_BACK as usize)? {
+            let Ok(entry) = Entry::decode(&record.body) else { continue };
+            if let (Event::Audited(row), Some(user), Some(agent)) =
+                (&entry.event, entry.actor.user, entry.actor.agent)
+                && READS.contains(&row.action.as_str())
+            {
+                readers.insert((user, agent), entry.time);
+            }
+        }
+        Ok(Self(Mutex::new(readers)))
+    }
+
     pub(crate) fn note(&self, caller: &Caller, now: Timestamp) {
         let mut readers = self.0.lock();
         let pair = (caller.user(), caller.agent());

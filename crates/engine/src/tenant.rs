@@ -244,6 +244,7 @@ impl Tenant {
             Vectors::open(path, tenant, keys.tenant_secret(), embedding, &folded.view.items)
         });
         let vectors = vectors.transpose().map_err(|error| failed(&error))?;
+        let readers = Readers::of_trail(&*store).map_err(|error| failed(&error))?;
         let signing = keys.signing_key();
         let public_key = signing.verifying_key();
         let shared = Arc::new(Shared {
@@ -282,7 +283,7 @@ impl Tenant {
             kept: Kept::open(options.dir.map(|dir| dir.kept(tenant)).as_deref(), keys.tenant_secret())?,
             notices: Notices::new(options.news.clone()),
             escalations: Escalations::default(),
-            readers: Readers::default(),
+            readers,
             reputations: Reputations::default(),
             schemas: Schemas::default(),
             habits: Habits::default(),

@@ -102,7 +102,7 @@ fn write(story: &mut Story<'_>, cast: &Cast) -> anyhow::Result<String> {
     story.chapter("Something is remembered")?;
     let evidence = json!([{"source_type": "document", "source_uri": "doc://runbook", "excerpt": "the API listens on port 8080",
                            "accessed_at": "2026-11-15T00:00:00Z"}]);
-    let item = json!({"text": "Port 8080 serves the API", "key": "API port", "layer": "semantic", "confidence": 0.9,
+    let item = json!({"text": "Port 8080 serves the API", "key": "API port", "confidence": 0.9,
                       "evidence": evidence});
     let written = story.send(&cast.ana_scout, ("POST", "/v1/items"), &item, 201)?;
     let id = field(&written, "id");
@@ -141,7 +141,7 @@ fn change_and_travel(story: &mut Story<'_>, cast: &Cast, id: &str) -> anyhow::Re
     story.chapter("It changes, and the past stays")?;
     let path = format!("/v1/items/{id}");
     let before = story.get(&cast.ana_planner, &path, 200)?;
-    let update = json!({"text": "Port 9090 serves the API", "key": "API port", "layer": "semantic",
+    let update = json!({"text": "Port 9090 serves the API", "key": "API port",
                         "expected_version": field(&before, "version")});
     story.send(&cast.ana_planner, ("PUT", &path), &update, 201)?;
     let now = story.get(&cast.ana_planner, &path, 200)?;

@@ -19,7 +19,7 @@ const DIVERGENCE_MAX: f64 = 0.6;
 /// Writes before an agent has topics of its own.
 const TOPICS_MIN: u64 = 200;
 /// Classes that words fall into.
-const CLASSES: usize = 64;
+const CLASSES: usize = 1_024;
 /// Writes a minute that are never a burst.
 const BURST_MIN: f64 = 300.0;
 /// Minutes with writes before an agent has a pace of its own.
@@ -31,7 +31,7 @@ pub(crate) struct Habits(Mutex<HashMap<AgentId, Habit>>);
 
 #[derive(Default)]
 struct Habit {
-    recent: VecDeque<(bool, Vec<u8>)>,
+    recent: VecDeque<(bool, Vec<u16>)>,
     topics: Topics,
     minute: (u64, u64),
     minutes: u64,
@@ -42,18 +42,18 @@ struct Habit {
 /// How often each class of words was met.
 #[derive(Clone)]
 struct Topics {
-    counts: [u64; CLASSES],
+    counts: Vec<u64>,
     writes: u64,
 }
 
 impl Default for Topics {
     fn default() -> Self {
-        Self { counts: [0; CLASSES], writes: 0 }
+        Self { counts: vec![0; CLASSES], writes: 0 }
     }
 }
 
 impl Topics {
-    fn add(&mut self, classes: &[u8]) {
+    fn add(&mut self, classes: &[u16]) {
         self.writes += 1;
         for class in classes {
             if let Some(count) = self.counts.get_mut(usize::from(*class)) {
@@ -62,17 +62,20 @@ impl Topics {
         }
     }
 
-    fn share(&self, class: usize) -> f64 {
-        let total: u64 = self.counts.iter().sum();
-        self.counts.get(class).map_or(0.0, |count| *count as f64 / total.max(1) as f64)
+    /// What part of all words each class has.
+    fn shares(&self) -> Vec<f64> {
+        let total = self.counts.iter().sum::<u64>().max(1) as f64;
+        self.counts.iter().map(|count| *count as f64 / total).collect()
     }
 
     /// 0 for the same distribution, 1 for two that share nothing.
     fn divergence(&self, other: &Self) -> f64 {
         let part = |p: f64, m: f64| if p > 0.0 { p * (p / m).log2() } else { 0.0 };
-        (0..CLASSES)
-            .map(|class| {
-                let (p, q) = (self.share(class), other.share(class));
+        let (own, theirs) = (self.shares(), other.shares());
+        own.iter()
+            .zip(&theirs)
+            .map(|(p, q)| {
+                let (p, q) = (*p, *q);
                 let m = f64::midpoint(p, q);
                 0.5 * (part(p, m) + part(q, m))
             })
@@ -84,7 +87,8 @@ impl Habit {
     /// Takes in a write; says what is unlike the agent, if anything is.
     fn note(&mut self, claim: &Claim, against: bool, now: Timestamp) -> Option<&'static str> {
         let burst = self.is_burst(now);
-        let classes: Vec<u8> = claim.keys().map(|key| (key % CLASSES as u32) as u8).collect();
+        // The lowest bits of a key are its weight, the same for most words.
+        let classes: Vec<u16> = claim.keys().map(|key| ((key >> 2) % CLASSES as u32) as u16).collect();
         self.recent.push_back((against, classes));
         if self.recent.len() > RECENT
             && let Some((_, classes)) = self.recent.pop_front()

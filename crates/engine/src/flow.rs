@@ -88,23 +88,27 @@ pub(crate) fn session(tenant: &Tenant, call: &Call, request: &WriteRequest) -> O
     Some(tenant.fingerprint(&[b"session", user.as_bytes(), agent.as_bytes(), session.as_bytes()]))
 }
 
-/// Refuses whoever may not write at all, or has written enough in this session.
-pub(crate) fn admit(tenant: &Tenant, call: &Call, request: &WriteRequest) -> Result<(), Refusal> {
+/// Refuses an agent whose writes are suspended.
+pub(crate) fn not_suspended(tenant: &Tenant, call: &Call) -> Result<(), Refusal> {
+    if !tenant.shared.views.read().policies.is_suspended(call.caller.agent()) {
+        return Ok(());
+    }
+    let message = "writes of this agent are suspended; an admin can resume it";
+    Err(Refusal::new(Code::WritesSuspended, message).at(GateName::Preflight))
+}
+
+/// Refuses an agent that has written enough in this session.
+pub(crate) fn within_budget(tenant: &Tenant, call: &Call, request: &WriteRequest) -> Result<(), Refusal> {
+    let budget = tenant.governance.budget;
     let views = tenant.shared.views.read();
-    if views.policies.is_suspended(call.caller.agent()) {
-        let message = "writes of this agent are suspended; an admin can resume it";
-        return Err(Refusal::new(Code::WritesSuspended, message).at(GateName::Preflight));
-    }
     let written = session(tenant, call, request).map_or(0, |session| views.items.in_session(&session));
-    if written >= tenant.governance.budget {
-        let message = format!(
-            "this agent has made all {} writes of this session; begin another one, or import",
-            tenant.governance.budget
-        );
-        let refusal = Refusal::new(Code::WriteBudgetExceeded, message).at(GateName::Preflight);
-        return Err(refusal.retry_after(Period::from_secs(3600)));
+    if written < budget {
+        return Ok(());
     }
-    Ok(())
+    let message =
+        format!("this agent has made all {budget} writes of this session; begin another one, or import");
+    let refusal = Refusal::new(Code::WriteBudgetExceeded, message).at(GateName::Preflight);
+    Err(refusal.retry_after(Period::from_secs(3600)))
 }
 
 #[cfg(test)]

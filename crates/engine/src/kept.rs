@@ -36,6 +36,7 @@ pub(crate) struct Kept {
     key: Secret,
     /// How many writes are put off: most of the time none, and then nobody need look.
     waiting: AtomicI64,
+    putting: parking_lot::Mutex<()>,
 }
 
 impl Kept {
@@ -43,6 +44,7 @@ impl Kept {
         let store = KeptStore::open(path).map_err(|error| OpenError(format!("kept writes: {error}")))?;
         let waiting = store.waiting_in_all().map_err(|error| OpenError(format!("kept writes: {error}")))?;
         Ok(Self {
+            putting: parking_lot::Mutex::new(()),
             store,
             key: tenant.derive("tabellion/v1/kept"),
             waiting: AtomicI64::new(i64::from(waiting)),
@@ -73,6 +75,30 @@ pub(crate) async fn put_off(
     asked: &Asked,
     free_at: Timestamp,
 ) -> Result<Written, Refusal> {
+    let id = match keep_put_off(tenant, call, asked, free_at)? {
+        PutOff::Known(known) => return Ok(write::deferred(known)),
+        PutOff::New(id) => id,
+    };
+    let now = tenant.now();
+    let due = free_at.max(now.plus(Period::from_secs(WAIT_FIRST_SECS)));
+    tenant.sequencer.trail_now(tenant.row(call, write::ACTION, "deferred", vec![id.to_string()])).await?;
+    Ok(write::deferred(deferral(id, due, now)))
+}
+
+/// What became of a write that is too fast.
+enum PutOff {
+    /// It waits now.
+    New(DeferralId),
+    /// The same write waits already.
+    Known(Deferral),
+}
+
+/// Looks and keeps in one step, so that the same write never waits twice.
+fn keep_put_off(tenant: &Tenant, call: &Call, asked: &Asked, free_at: Timestamp) -> Result<PutOff, Refusal> {
+    let _one_at_a_time = tenant.kept.putting.lock();
+    if let Some(known) = waiting(tenant, asked)? {
+        return Ok(PutOff::Known(known));
+    }
     let author = author_bytes(&call.caller);
     let waiting = tenant.kept.store.waiting_of(&author).map_err(|error| storage(&error))?;
     if waiting >= tenant.governance.deferrals_max {
@@ -97,8 +123,7 @@ pub(crate) async fn put_off(
     };
     tenant.kept.store.put(&kept, tenant.governance.refusals_max).map_err(|error| storage(&error))?;
     tenant.kept.waiting.fetch_add(1, Ordering::AcqRel);
-    tenant.sequencer.trail_now(tenant.row(call, write::ACTION, "deferred", vec![id.to_string()])).await?;
-    Ok(write::deferred(deferral(id, due, now)))
+    Ok(PutOff::New(id))
 }
 
 fn deferral(id: DeferralId, due: Timestamp, now: Timestamp) -> Deferral {

@@ -60,7 +60,7 @@ pub(crate) async fn stage(
     drop(flight);
     let review = tenant.shared.views.read().reviews.find(id).cloned().ok_or_else(Refusal::not_found)?;
     tenant.announce(&review, "staged");
-    if held.hold == Hold::Sync {
+    if held.hold == Hold::Sync && !asked.unattended {
         return wait(tenant, call, id).await.map_err(Objection::from);
     }
     Ok(write::deferred(deferral_of(id, held.causes.first())))
@@ -444,6 +444,8 @@ pub(crate) async fn edit(
 ) -> Result<Written, Refusal> {
     let review = own(tenant, call, id)?;
     let item = Staged::read(tenant, review.lsn)?.item;
+    // What cannot be read must not cost the author the write that waits.
+    WriteDraft { item: item.clone(), ..draft.clone() }.check()?;
     withdraw(tenant, call, id).await?;
     write::write(tenant, call, WriteDraft { item, ..draft }, Pace::Single).await
 }

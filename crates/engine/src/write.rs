@@ -50,6 +50,8 @@ pub(crate) struct Asked {
     pub(crate) token: Hash,
     pub(crate) request_print: Option<Hash>,
     pub(crate) approval: Option<Approval>,
+    /// Whether nobody waits for the answer.
+    pub(crate) unattended: bool,
 }
 
 impl Asked {
@@ -87,6 +89,7 @@ impl Asked {
             request,
             body,
             approval: None,
+            unattended: false,
         })
     }
 }
@@ -193,9 +196,10 @@ async fn write_logged(
     if let Some(known) = already(tenant, call, &asked).await? {
         return Ok(known);
     }
+    flow::not_suspended(tenant, call)?;
     let limited = asked.strictness.rules(asked.request.layer).flow == Force::Stops && pace == Pace::Single;
     if limited {
-        flow::admit(tenant, call, &asked.request)?;
+        flow::within_budget(tenant, call, &asked.request)?;
         let layer = asked.request.layer;
         let rate = tenant.governance.rate(layer);
         if let Err(free_at) = tenant.rates.take(call.caller.agent(), layer, rate, tenant.now()) {
@@ -233,10 +237,12 @@ pub(crate) async fn again(tenant: &Tenant, call: &Call, draft: WriteDraft) -> Re
     let body = draft.clone();
     let request = working::claim(tenant, call, draft).check().map_err(Again::Refused)?;
     let asked = Asked::of(tenant, call, body, request).map_err(Again::Refused)?;
+    let asked = Asked { unattended: true, ..asked };
     let layer = asked.request.layer;
     let rate = tenant.governance.rate(layer);
     tenant.rates.take(call.caller.agent(), layer, rate, tenant.now()).map_err(Again::Full)?;
-    flow::admit(tenant, call, &asked.request).map_err(Again::Refused)?;
+    flow::not_suspended(tenant, call).map_err(Again::Refused)?;
+    flow::within_budget(tenant, call, &asked.request).map_err(Again::Refused)?;
     judged(tenant, call, &asked).await.map_err(|failed| match failed {
         Failed::Recorded(refusal) | Failed::Early(refusal) => Again::Refused(refusal),
     })
@@ -259,7 +265,14 @@ async fn committed_or_staged(
 ) -> Result<Written, Failed> {
     for _ in 0..ATTEMPTS_MAX {
         facts::caught_up(tenant, asked.strictness, asked.request.layer).await?;
-        let prepared = match prepare(tenant, call, asked)? {
+        let prepared = match prepare(tenant, call, asked) {
+            // What says the same may be this very write, committed a moment ago.
+            Err(refusal) if is_duplicate(refusal.code) => {
+                return already(tenant, call, asked).await?.ok_or(Failed::Early(refusal));
+            }
+            other => other?,
+        };
+        let prepared = match prepared {
             Prepared::Commit(prepared) => *prepared,
             Prepared::Stage(held) => match review::stage(tenant, call, asked, *held, flight.take()).await {
                 Ok(written) => return Ok(written),
@@ -284,6 +297,10 @@ async fn committed_or_staged(
         }
     }
     Err(keeps_changing().into())
+}
+
+const fn is_duplicate(code: Code) -> bool {
+    matches!(code, Code::ExactDuplicate | Code::StructuralDuplicate | Code::SemanticDuplicate)
 }
 
 pub(crate) fn keeps_changing() -> Refusal {

@@ -243,7 +243,12 @@ impl Transport for Grpc {
     }
 
     async fn search(&self, key: &str, query: &str, k: u64) -> Outcome {
-        let asked = SearchRequest { query: Some(query.to_owned()), k: Some(k), ..Default::default() };
+        let asked = SearchRequest {
+            mode: Some("lexical".to_owned()),
+            query: Some(query.to_owned()),
+            k: Some(k),
+            ..Default::default()
+        };
         outcome(self.client().search(with_key(key, asked)).await, |reply| {
             let results: Vec<Value> = reply.results.into_iter().map(result_json).collect();
             json!({"results": results, "mode": reply.mode, "search": reply.search, "token": reply.token})

@@ -63,7 +63,7 @@ impl Transport for Mcp {
     }
 
     async fn search(&self, key: &str, query: &str, k: u64) -> Outcome {
-        self.tool(key, "search_items", json!({"query": query, "k": k})).await
+        self.tool(key, "search_items", json!({"query": query, "k": k, "mode": "lexical"})).await
     }
 
     async fn retract(&self, key: &str, id: &str, reason: &str) -> Outcome {

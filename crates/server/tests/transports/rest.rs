@@ -49,7 +49,7 @@ impl Transport for Rest {
     }
 
     async fn search(&self, key: &str, query: &str, k: u64) -> Outcome {
-        self.call(Method::POST, "/v1/search", key, json!({"query": query, "k": k})).await
+        self.call(Method::POST, "/v1/search", key, json!({"query": query, "k": k, "mode": "lexical"})).await
     }
 
     async fn retract(&self, key: &str, id: &str, reason: &str) -> Outcome {

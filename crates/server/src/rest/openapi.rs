@@ -3,7 +3,7 @@
 //! Each handler says what it answers; what is true of every operation (credentials, limits, request numbers) is added
 //! here, so that it is said once.
 
-use super::dto::WriteBody;
+use super::dto::{PolicyNameText, WriteBody};
 use super::routes::{batch, events, govern, items, principals, probes, reviews, trail, writes};
 use crate::guard::REQUEST_ID;
 use crate::refusal::RefusalBody;
@@ -47,7 +47,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         govern::set_policy, govern::list_policies, govern::set_schema, govern::list_schemas,
         trail::read_audit, trail::verify, trail::read_head, trail::prove_inclusion, trail::prove_consistency,
     ),
-    components(schemas(RefusalBody)),
+    components(schemas(RefusalBody, PolicyNameText)),
     security(("key" = [])),
     tags(
         (name = "items", description = "What is remembered"),

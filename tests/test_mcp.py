@@ -12,7 +12,8 @@ from server import Server
 
 TOOLS = {
     "write_item", "get_item", "list_items", "search_items", "item_versions", "retract_item", "rollback_item", "pin_item",
-    "unpin_item", "report_outcome", "whoami",
+    "unpin_item", "report_outcome", "get_write", "list_writes", "reopen_write", "withdraw_write", "feedback",
+    "whoami",
 }  # fmt: skip
 WAYS = ["http", "relay", "direct"]
 

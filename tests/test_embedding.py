@@ -188,8 +188,8 @@ def grown(bin, tmp_path_factory):
         texts = [f"crane {n % 13} lifts the keel {n % 101}, number {n} in the dock" for n in range(2000)]
         items = [{"text": text, "fields": {"session": f"s{n % 50}"}} for n, text in enumerate(texts)]
         ids, _ = write_all(ana, items)
-        for id in ids[:40]:
-            ana.ask("PUT", f"/v1/items/{id}", {"text": "the gantry replaced it"}, expect=201)
+        for n, id in enumerate(ids[:40]):
+            ana.ask("PUT", f"/v1/items/{id}", {"text": f"gantry {n} replaced it"}, expect=201)
         clock.advance(hours=1)
         settled(ana)
         seen = look(clock, ana)

@@ -103,7 +103,8 @@ def test_a_replay_is_known_after_ten_thousand_other_writes(bin, server):
 
 
 def test_what_makes_two_writes_the_same(shared_server, ana, ben, chief):
-    """GOV-1.8: content, layer, namespace, tier, target, user and agent count; order, spacing and Unicode form do not."""
+    """GOV-1.8, GOV-3.2: content, layer, namespace, tier, target, user and agent count; order, spacing and Unicode form do not.
+    What another agent of the same user writes is no replay but a duplicate."""
     body = {"text": "caf\u00e9 opens at 8", "key": "opening", "fields": {"a": 1, "b": 2.0}}
     first = ana.write(**body)
     replay(ana, {"fields": {"b": 2, "a": 1.0}, "key": "opening", "text": "cafe\u0301 opens at 8"}, first)
@@ -117,8 +118,9 @@ def test_what_makes_two_writes_the_same(shared_server, ana, ben, chief):
     agent = f"agent-{uuid.uuid4().hex[:8]}"
     chief.ask("POST", "/v1/agents", {"name": agent}, expect=201)
     key = chief.ask("POST", "/v1/keys", {"user": ana.name, "agent": agent}, expect=201)["key"]
-    ids.append(Caller(shared_server, key).write(**body)["id"])
     assert len(set(ids)) == len(ids)
+    other = Caller(shared_server, key).refused("POST", "/v1/items", body, status=409, code="EXACT_DUPLICATE")
+    assert other["existing_ref"] == first["id"]
 
 
 def test_updates_are_replayed_too(ana):
@@ -194,14 +196,17 @@ def test_past_deadline_by_the_real_clock(ana):
 
 
 def test_a_token_is_kept_for_a_day(clock):
-    """GOV-1.7: within 24 hours a replay, then a write of its own."""
+    """GOV-1.7, GOV-3.2: within 24 hours a replay, then a write of its own, and so a duplicate of what is there."""
     ana = new_caller(clock.server)
     body = {"text": "the market is on Friday", "request_id": str(uuid.uuid4())}
     first = ana.write(**body)
     clock.advance(hours=23, minutes=59, seconds=59)
     replay(ana, body, first)
     clock.advance(seconds=1)
-    second = ana.ask("POST", "/v1/items", {**body, "text": "the market is on Friday"}, expect=201)
+    again = ana.refused("POST", "/v1/items", body, status=409, code="EXACT_DUPLICATE")
+    assert again["existing_ref"] == first["id"]
+    ana.ask("DELETE", f"/v1/items/{first['id']}")
+    second = ana.ask("POST", "/v1/items", body, expect=201)
     assert second["status"] == "committed" and second["id"] != first["id"]
 
 

@@ -273,9 +273,10 @@ def scenario(memory, hidden):
 
 def governed(memory, step):
     """Writes that do not become memory at once: refused, held, taken back."""
-    known = step("write what is known later", memory.write(text="The kiln holds 12 pots", key="kiln"))
+    triple = {"subject": "kiln", "predicate": "holds", "object": "12 pots"}
+    step("write what is known later", memory.write(text="The kiln holds 12 pots", triple=triple))
     step("policy too lax", memory.write(text="x", namespace=STRICT, write_policy="open"))
-    twin = step("the same in a stricter place", memory.write(text="The kiln holds 12 pots", key="kiln", namespace=STRICT))
+    step("the same triple", memory.write(text="Twelve pots fit into the kiln", triple=triple))
     bare = {"text": "The oven takes 30 loaves", "layer": "semantic"}
     refused = step("canon without evidence", memory.write(**bare))
     step("the refused write", memory.get_write(refused["refusal_id"]))
@@ -293,7 +294,6 @@ def governed(memory, step):
         step(f"nothing {name}", memory.get_write(id))
     step("reopen nothing", memory.reopen(random_id("ref")))
     step("withdraw nothing", memory.withdraw(random_id("rev")))
-    return known, twin
 
 
 class Names:
@@ -329,7 +329,7 @@ class Names:
         if field == "score":
             return round(value, 2)  # it falls with age; relevance, beside it, does not
         if isinstance(value, float):
-            return round(value, 9)
+            return round(value, 4)  # what rests on evidence falls with its age
         return value
 
 
@@ -370,7 +370,7 @@ def test_the_answers_are_the_right_ones(answers):
         **{f"{verb} {which}": "NOT_FOUND" for verb in VERBS for which in ("hidden", "random")},
         "bad confidence": "SCHEMA_INVALID", "bad everything": "SCHEMA_INVALID", "no text": "SCHEMA_INVALID",
         "bad hash": "EXCERPT_HASH_MISMATCH", "too late": "DEADLINE_EXCEEDED", "wrong token": "TOKEN_MISMATCH",
-        "sharing off": "SHARING_OFF", "policy too lax": "POLICY_TOO_LAX", "the same in a stricter place": "EXACT_DUPLICATE",
+        "sharing off": "SHARING_OFF", "policy too lax": "POLICY_TOO_LAX", "the same triple": "STRUCTURAL_DUPLICATE",
         "canon without evidence": "EVIDENCE_NOT_INDEPENDENT", "reopened, and refused again": "EVIDENCE_NOT_INDEPENDENT",
         "withdraw again": "REVIEW_DECIDED", "nothing held": "NOT_FOUND", "nothing put off": "NOT_FOUND",
         "nothing refused": "NOT_FOUND", "reopen nothing": "NOT_FOUND", "withdraw nothing": "NOT_FOUND",

@@ -407,6 +407,7 @@ pub(crate) enum PolicyBody {
 #[schema(as = NamedPolicy)]
 pub(crate) struct NamedPolicyBody {
     /// Its name.
+    #[schema(value_type = PolicyNameText)]
     pub(crate) id: String,
     /// What it says.
     #[serde(flatten)]

@@ -4,6 +4,7 @@
 
 pub mod app;
 pub mod config;
+pub mod dossier;
 pub mod grpc;
 mod guard;
 mod intake;

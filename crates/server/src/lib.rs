@@ -4,6 +4,7 @@
 
 pub mod app;
 pub mod config;
+mod console;
 pub mod dossier;
 pub mod grpc;
 mod guard;

@@ -171,7 +171,19 @@ mod tests {
     /// GOV-6.4: a reviewer at a terminal sees text, changes, reasons, risk, evidence and lineage.
     #[test]
     fn a_held_write_on_a_terminal() {
-        insta::assert_snapshot!("review_show", shown(When::Never));
+        let shown = shown(When::Never);
+        for part in [
+            "pending, its writer goes on meanwhile, OVERDUE",
+            "  │ Port [-8080-]{+9090+} serves the API",
+            "Against itm_a: it is to be replaced\n  not visible to you",
+            "CONTRADICTION (contradiction): it speaks against 1 item",
+            "Risk 0.359",
+            "authority 0.85; read 2026-11-14T00:00:00Z (1 day ago)",
+            "Derived from\n  ver_x",
+            "tabellion review approve rev_a --content-hash 00ff",
+        ] {
+            assert!(shown.contains(part), "{part} in\n{shown}");
+        }
     }
 
     /// What an agent wrote can neither steer the terminal nor pass for a line of the command's own.

@@ -22,7 +22,7 @@ LISTEN ?= 127.0.0.1:7600
 # Passed on to the command behind the target, e.g. `make bench ARGS=--json` or `make test-api ARGS="-k proofs"`.
 ARGS ?=
 
-.PHONY: help build run model test test-rust test-api test-passed check deny bench bench-peers soak clean-venv
+.PHONY: help build run model browser test test-rust test-api test-passed check deny bench bench-peers soak clean-venv
 
 help: ## print this list
 	@echo "Tabellion"
@@ -45,6 +45,10 @@ run: model ## start a server: DATA is its folder, LISTEN its address
 model: ## fetch the embedding model and check it
 	@$(PYTHON) tools/fetch_model.py --soft "$(MODEL)"
 
+# Where none can be had, a notice says so and the tests of the page are skipped.
+browser: $(VENV)/.stamp ## look for the browser that the tests of the page use, and fetch one if there is none
+	@$(VENV)/bin/python tests/browser.py
+
 test: test-rust test-api test-passed ## every test: Rust first, then the built server from outside
 
 test-passed:
@@ -60,7 +64,7 @@ test-rust: build model ## the Rust tests alone
 		cargo test --release --workspace --lib --bins --tests || { echo "make test: FAILED in the Rust tests"; exit 1; }; \
 	fi
 
-test-api: build $(VENV)/.stamp ## the built server, tested from outside
+test-api: build browser ## the built server, tested from outside
 	@echo "pytest tests"
 	@TABELLION_BIN="$(BIN)" $(VENV)/bin/python -m pytest -q tests $(ARGS) \
 		|| { echo "make test: FAILED in the tests of the built server"; exit 1; }

@@ -17,13 +17,19 @@ mod key;
 mod list;
 mod mcp;
 mod pin;
+mod policy;
 mod proof;
 mod provenance;
+mod quarantine;
 mod rebuild;
+mod release;
 mod resource;
 mod restore;
 mod retract;
+mod revert;
+mod review;
 mod rollback;
+mod schema;
 mod search;
 mod serve;
 mod tenant;
@@ -32,13 +38,20 @@ mod user;
 mod verify;
 mod whoami;
 mod write;
+mod writes;
 
 use crate::Context;
 use crate::client::{Ask, Reply, segment};
-use crate::output::{Kind, Sheet, field};
+use crate::output::{Kind, Sheet, field, rows};
+use anyhow::Context as _;
 use clap::Subcommand;
 use serde_json::{Value, json};
+use std::io::Read;
+use std::path::Path;
 use std::process::ExitCode;
+
+/// The most that is read of a policy or schema: as much as the server takes of a body.
+const JSON_BYTES_MAX: u64 = 2 << 20;
 
 /// What `tabellion` does.
 #[derive(Debug, Subcommand)]
@@ -56,6 +69,17 @@ pub(crate) enum Command {
     Rollback(rollback::Rollback),
     Pin(pin::Pin),
     Unpin(unpin::Unpin),
+    Quarantine(quarantine::Quarantine),
+    Release(release::Release),
+    Revert(revert::Revert),
+    #[command(subcommand)]
+    Review(review::Review),
+    #[command(subcommand)]
+    Writes(writes::Writes),
+    #[command(subcommand)]
+    Policy(policy::Policy),
+    #[command(subcommand)]
+    Schema(schema::Schema),
     Whoami(whoami::WhoAmI),
     #[command(subcommand)]
     User(user::User),
@@ -101,6 +125,13 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Rollback(args) => rollback::run(&args, context),
         Command::Pin(args) => pin::run(&args, context),
         Command::Unpin(args) => unpin::run(&args, context),
+        Command::Quarantine(args) => quarantine::run(&args, context),
+        Command::Release(args) => release::run(&args, context),
+        Command::Revert(args) => revert::run(&args, context),
+        Command::Review(args) => review::run(&args, context),
+        Command::Writes(args) => writes::run(&args, context),
+        Command::Policy(args) => policy::run(&args, context),
+        Command::Schema(args) => schema::run(&args, context),
         Command::Whoami(args) => whoami::run(&args, context),
         Command::User(args) => user::run(&args, context),
         Command::Agent(args) => agent::run(&args, context),
@@ -179,13 +210,45 @@ fn change(context: &Context, id: &str, verb: &str, body: &Value) -> anyhow::Resu
     show_outcome(context, &reply)
 }
 
-/// Shows how a write or another change of an item ended.
+/// Shows how a write, a decision or another change of an item ended.
 fn show_outcome(context: &Context, reply: &Reply) -> anyhow::Result<ExitCode> {
     context.output.reply(reply, |value| {
+        if field(value, "status") == "deferred" { waiting(value) } else { ended(value) }
+    })
+}
+
+fn ended(value: &Value) -> Sheet {
+    let against = rows(value, "contradictions");
+    if against.is_empty() {
         let mut sheet = Sheet::new([("status", Kind::State), ("id", Kind::Word), ("version", Kind::Word)]);
         sheet.row([field(value, "status"), field(value, "id"), field(value, "version")]);
-        sheet
-    })
+        return sheet;
+    }
+    let mut sheet = Sheet::facts();
+    for name in ["status", "id", "version"] {
+        sheet.fact(name, field(value, name));
+    }
+    for one in against {
+        sheet.fact("speaks against", field(one, "id"));
+    }
+    sheet
+}
+
+/// What a write waits for, and how to ask after it.
+fn waiting(value: &Value) -> Sheet {
+    let id = field(value, "pending_id");
+    let mut sheet = Sheet::facts();
+    sheet.fact("status", field(value, "status"));
+    sheet.fact("id", id.as_str());
+    sheet.fact("why", format!("{} ({})", field(value, "message"), field(value, "code")));
+    if id.starts_with("rev_") {
+        sheet.fact("ask", format!("tabellion review show {id}"));
+        sheet.fact("decide", format!("tabellion review approve {id} --reason …   with the key of a person"));
+    } else {
+        sheet.fact("tried again in", field(value, "retry_after"));
+        sheet.fact("ask", format!("tabellion writes show {id}"));
+    }
+    sheet
 }
 
 /// A reason as a body, absent if none was given.
@@ -200,6 +263,19 @@ fn set(body: &mut Value, name: &str, value: Option<impl Into<Value>>) {
     if let (Value::Object(members), Some(value)) = (body, value) {
         members.insert(name.to_owned(), value.into());
     }
+}
+
+/// The JSON in a file, or on stdin for `-`.
+fn json_file(file: &Path) -> anyhow::Result<Value> {
+    let name = file.display();
+    let mut text = String::new();
+    let input: Box<dyn Read> = if file == Path::new("-") {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(std::fs::File::open(file).with_context(|| format!("cannot read {name}"))?)
+    };
+    input.take(JSON_BYTES_MAX).read_to_string(&mut text).with_context(|| format!("cannot read {name}"))?;
+    serde_json::from_str(&text).with_context(|| format!("{name} is not JSON"))
 }
 
 /// The items of a reply as a table.
@@ -221,4 +297,37 @@ fn item_sheet(items: &[Value], empty: &'static str) -> Sheet {
 fn topic_and_text(item: &Value) -> String {
     let [key, text] = ["key", "text"].map(|name| field(item, name));
     if key.is_empty() { text } else { format!("{key}: {text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Look;
+
+    fn check(sheet: &Sheet, expected: &[&str]) {
+        let shown = sheet.render(Look { styled: false, width: None });
+        for part in expected {
+            assert!(shown.contains(part), "{part:?} in\n{shown}");
+        }
+    }
+
+    #[test]
+    fn a_write_that_waits_says_for_what() {
+        let held = json!({"status": "deferred", "pending_id": "rev_a", "gate": "policy", "code": "APPROVAL_REQUIRED",
+                          "message": "waits for a person: it speaks against 1 item"});
+        let why = "waits for a person: it speaks against 1 item (APPROVAL_REQUIRED)";
+        check(
+            &waiting(&held),
+            &["deferred", why, "tabellion review show rev_a", "tabellion review approve rev_a"],
+        );
+        let put_off = json!({"status": "deferred", "pending_id": "def_a", "gate": "preflight", "code": "RATE_EXCEEDED",
+                             "message": "too fast", "retry_after": "PT60S"});
+        check(&waiting(&put_off), &["too fast (RATE_EXCEEDED)", "PT60S", "tabellion writes show def_a"]);
+    }
+
+    #[test]
+    fn what_a_write_speaks_against_is_named() {
+        let written = json!({"status": "committed", "id": "itm_a", "version": "ver_a", "contradictions": [{"id": "itm_b"}]});
+        check(&ended(&written), &["committed", "itm_a", "speaks against  itm_b"]);
+    }
 }

@@ -100,6 +100,25 @@ impl Failure {
             Self::Unreachable { .. } => &[],
         }
     }
+
+    /// What stands in the way of a refused write.
+    fn in_the_way(&self) -> Vec<String> {
+        let Self::Refused { refusal, .. } = self else { return Vec::new() };
+        let id = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        let same = id(refusal, "existing_ref").map(|id| format!("{id} says the same"));
+        let against = refusal.get("contradictions").and_then(Value::as_array).into_iter().flatten();
+        let against = against.filter_map(|one| Some(format!("it speaks against {}", id(one, "id")?)));
+        same.into_iter().chain(against).collect()
+    }
+
+    /// Where the server keeps a refused write.
+    fn kept(&self) -> Option<String> {
+        let Self::Refused { refusal, .. } = self else { return None };
+        let id = refusal.get("refusal_id").and_then(Value::as_str)?;
+        Some(format!(
+            "the write is kept: `tabellion writes show {id}`, and `tabellion writes reopen {id}` tries it again"
+        ))
+    }
 }
 
 impl std::fmt::Display for Failure {
@@ -142,7 +161,7 @@ pub(crate) fn fault_line(fault: &Value) -> String {
 }
 
 /// What helps with each code; `{request_id}` is put in by the caller.
-const HINTS: [(&str, &str); 20] = [
+const HINTS: [(&str, &str); 38] = [
     ("FORBIDDEN", "this needs another role; `tabellion whoami` shows yours"),
     (
         "PAIR_REQUIRED",
@@ -156,7 +175,7 @@ const HINTS: [(&str, &str); 20] = [
     ("NAME_TAKEN", "choose another name; the `list` command shows those in use"),
     (
         "VERSION_CONFLICT",
-        "someone wrote in between: read it again with `tabellion get ID`, then repeat with its version",
+        "someone wrote in between: read it again with `tabellion get ID` (or `tabellion review show ID`), then repeat",
     ),
     ("NOT_THE_HEAD", "`tabellion history ID` shows which version is active"),
     ("REQUEST_ID_REUSED", "new content needs a new --request-id"),
@@ -174,7 +193,41 @@ const HINTS: [(&str, &str); 20] = [
     ("DEADLINE_EXCEEDED", "nothing was written; give it a later --deadline"),
     ("MIN_TOKEN_TIMEOUT", "the server is behind; try again"),
     ("TIMEOUT", "try again; writing the same item twice is a replay, not a second item"),
+    (
+        "HUMAN_REQUIRED",
+        "this key acts through an agent; decide with a key of your own: `tabellion key create --user NAME`",
+    ),
+    (
+        "SELF_APPROVAL",
+        "ask another person; an admin names one: `tabellion policy set NAME --kind reviewer --reviewer WHO --user WHOSE`",
+    ),
+    ("REVIEW_DECIDED", "`tabellion review show ID` says how; `tabellion review next` shows what still waits"),
+    ("APPROVAL_REJECTED", "the message has the person's reason; mend it and write again"),
+    ("APPROVAL_TIMEOUT", "ask someone to look at `tabellion review list`, then write again"),
+    ("POLICY_TOO_LAX", "leave --write-policy out, or ask for a stricter one"),
+    ("DEFERRALS_FULL", "`tabellion writes list` shows what waits; slow down, or use `tabellion import`"),
+    ("WRITE_BUDGET_EXCEEDED", "start another session, or use `tabellion import`"),
+    ("WRITES_SUSPENDED", "an admin suspended this agent: `tabellion agent resume NAME` lets it write again"),
+    ("EVIDENCE_INSUFFICIENT", "add --evidence whose excerpt holds the words of the statement"),
+    ("EVIDENCE_AUTHORITY_LOW", "cite sources that count more, or write to a lower --layer"),
+    ("EVIDENCE_NOT_INDEPENDENT", "cite a document, a service or a person, not only memory and agents"),
+    ("SELF_EVIDENCE", "cite a source that is not the writer's own word"),
+    ("CIRCULAR_EVIDENCE", "cite a source that does not rest on the statement itself"),
+    (
+        "CONTRADICTION",
+        "look at what it contradicts with `tabellion get ID`; to replace it, say --supersedes ID",
+    ),
+    ("EXACT_DUPLICATE", "it is known already; to change it, say --update ID"),
+    ("STRUCTURAL_CONFLICT", "the same statement is known with other fields; to change it, say --update ID"),
+    ("SEMANTIC_CONFLICT", "the same meaning is known with other fields; to change it, say --update ID"),
     ("INTERNAL", "a fault of the server; its log has the details under the request id {request_id}"),
+];
+
+/// What helps to find what is no item, by what the message calls it.
+const NOT_FOUND: [(&str, &str); 3] = [
+    ("review", "`tabellion review list --state all` shows those that this key can see"),
+    ("write", "`tabellion writes list` shows those that are kept for this key"),
+    ("agent", "`tabellion agent list` shows the agents of this tenant"),
 ];
 
 fn hint_of(code: &str, with_key: bool, refusal: &Value) -> Option<String> {
@@ -185,6 +238,11 @@ fn hint_of(code: &str, with_key: bool, refusal: &Value) -> Option<String> {
             "set TABELLION_KEY to a key; the first start of a server prints the admin's, and `tabellion key create` makes more"
                 .into()
         });
+    }
+    let message = refusal.get("message").and_then(Value::as_str).unwrap_or_default();
+    if let Some((_, hint)) = NOT_FOUND.iter().find(|(what, _)| code == "NOT_FOUND" && message.contains(what))
+    {
+        return Some((*hint).to_owned());
     }
     let request_id = refusal.get("request_id").and_then(Value::as_str).unwrap_or("unknown");
     HINTS.iter().find(|(known, _)| *known == code).map(|(_, hint)| hint.replace("{request_id}", request_id))
@@ -229,8 +287,11 @@ fn lines(error: &anyhow::Error) -> Vec<Line> {
     let (inner, outer) = (failure.to_string(), error.to_string());
     let around = (inner != outer).then_some(Line::Fault(outer));
     let faults = failure.faults().iter().map(|fault| Line::Fault(fault_line(fault)));
+    let in_the_way = failure.in_the_way().into_iter().map(Line::Fault);
     let hint = failure.hint().map(Line::Hint);
-    std::iter::once(Line::Error(headline)).chain(faults).chain(around).chain(hint).collect()
+    let kept = failure.kept().map(Line::Hint);
+    let rest = faults.chain(in_the_way).chain(around).chain(hint).chain(kept);
+    std::iter::once(Line::Error(headline)).chain(rest).collect()
 }
 
 fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {

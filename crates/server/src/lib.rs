@@ -4,6 +4,8 @@
 
 pub mod app;
 pub mod config;
+mod console;
+pub mod dossier;
 pub mod grpc;
 mod guard;
 mod intake;

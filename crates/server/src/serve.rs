@@ -8,7 +8,7 @@ use crate::config::{Config, ConfigError, Limits, Secrets};
 use crate::intake::{self, Intake};
 use crate::refusal::{Refused, Wire};
 use crate::webhook::Webhook;
-use crate::{grpc, guard, logs, mcp, metrics, rest};
+use crate::{console, grpc, guard, logs, mcp, metrics, rest};
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -209,6 +209,7 @@ pub fn router(app: Arc<App>, config: &Config) -> Router {
     let routes = rest::router(Arc::clone(&app))
         .merge(grpc::router(&app))
         .merge(mcp::router(&app, &config.mcp))
+        .merge(console::router(&app, !config.tls.cert.as_os_str().is_empty()))
         .fallback(unknown_path);
     let patience = Duration::from_secs(config.governance.sync_wait_seconds);
     let bounds = guard::Bounds { app, patience };

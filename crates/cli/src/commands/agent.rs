@@ -1,8 +1,9 @@
 //! `agent`: the programs that act for users.
 
-use super::set;
+use super::policy::done;
+use super::{set, topic_and_text};
 use crate::Context;
-use crate::client::Ask;
+use crate::client::{Ask, Reply, segment};
 use crate::output::{Kind, Sheet, field, rows};
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -12,6 +13,9 @@ use std::process::ExitCode;
 pub(crate) enum Agent {
     Create(Create),
     List(List),
+    Suspend(Suspend),
+    Resume(Resume),
+    Feedback(Feedback),
 }
 
 /// Make an agent
@@ -36,6 +40,44 @@ pub(crate) struct Create {
 #[command(after_help = "Examples:\n  tabellion agent list")]
 pub(crate) struct List {}
 
+/// Forbid an agent to write; it may still read
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion agent suspend market --reason \"its feed was poisoned\"
+  tabellion revert market --since 2026-11-15T00:00:00Z --reason \"its feed was poisoned\"")]
+pub(crate) struct Suspend {
+    /// The agent, by name or id
+    name: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Let a suspended agent write again
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion agent resume market --reason \"the feed was mended\"")]
+pub(crate) struct Resume {
+    /// The agent, by name or id
+    name: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Show what people said of an agent's writes
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion agent feedback market
+  tabellion agent feedback market --json | jq .reputation")]
+pub(crate) struct Feedback {
+    /// The agent, by name or id
+    name: String,
+}
+
 pub(super) fn run(args: &Agent, context: &Context) -> anyhow::Result<ExitCode> {
     let client = context.client()?;
     match args {
@@ -49,7 +91,56 @@ pub(super) fn run(args: &Agent, context: &Context) -> anyhow::Result<ExitCode> {
             let reply = client.ask(Ask::new("GET", "/v1/agents"))?;
             context.output.reply(&reply, |value| sheet(rows(value, "agents")))
         }
+        Agent::Suspend(Suspend { name, reason }) => hold(context, name, "suspend", reason),
+        Agent::Resume(Resume { name, reason }) => hold(context, name, "resume", reason),
+        Agent::Feedback(Feedback { name }) => {
+            let reply = client.ask(Ask::new("GET", &format!("/v1/agents/{}/feedback", segment(name))))?;
+            show_feedback(context, &reply)
+        }
     }
+}
+
+fn hold(context: &Context, name: &str, verb: &str, reason: &str) -> anyhow::Result<ExitCode> {
+    let ask =
+        Ask::new("POST", &format!("/v1/agents/{}:{verb}", segment(name))).json(&json!({"reason": reason}));
+    let reply = context.client()?.ask(ask)?;
+    let status = if verb == "suspend" { "suspended" } else { "resumed" };
+    context.output.reply(&reply, |_| done(status, name))
+}
+
+fn show_feedback(context: &Context, reply: &Reply) -> anyhow::Result<ExitCode> {
+    context.output.reply(reply, decided)?;
+    let rejections = rows(&reply.value, "rejections");
+    if !context.output.is_json() && !rejections.is_empty() {
+        context.output.line(format!("\n{}", context.output.strong("Refused by people")))?;
+        context.output.sheet(&refused(rejections))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn decided(value: &Value) -> Sheet {
+    let mut sheet = Sheet::facts();
+    sheet.fact("agent", field(value, "agent"));
+    let reputation = value.get("reputation").and_then(Value::as_f64);
+    sheet
+        .fact("reputation", reputation.map_or("too few decisions".to_owned(), |share| format!("{share:.3}")));
+    for layer in rows(value, "decided") {
+        let [name, approved, rejected] = ["layer", "approved", "rejected"].map(|name| field(layer, name));
+        sheet.fact(&name, format!("{approved} approved, {rejected} rejected"));
+    }
+    sheet
+}
+
+fn refused(rejections: &[Value]) -> Sheet {
+    let columns =
+        [("id", Kind::Word), ("decision", Kind::State), ("text", Kind::Text), ("reason", Kind::Text)];
+    let mut sheet = Sheet::new(columns);
+    for review in rejections {
+        let text = review.get("item").map(topic_and_text).unwrap_or_default();
+        let [id, decision, reason] = ["id", "decision", "reason"].map(|name| field(review, name));
+        sheet.row([id, decision, text, reason]);
+    }
+    sheet
 }
 
 fn sheet(agents: &[Value]) -> Sheet {

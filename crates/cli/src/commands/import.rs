@@ -21,7 +21,7 @@ const CHUNK_BYTES_MAX: usize = 16 << 20;
 /// How often a line is sent that the server had no room for.
 const TRIES_MAX: u32 = 6;
 const WAIT_SECONDS_MAX: u64 = 30;
-/// Rejected lines that a person is shown.
+/// Unwritten lines that a person is shown.
 const SHOWN_MAX: usize = 100;
 
 /// Write many items, one JSON object a line
@@ -45,11 +45,13 @@ pub(crate) struct Import {
 struct Tally {
     committed: u64,
     replayed: u64,
-    rejected: Vec<Rejected>,
+    deferred: Vec<Unwritten>,
+    rejected: Vec<Unwritten>,
 }
 
+/// A line that is not memory, and the server's word on it.
 #[derive(Debug)]
-struct Rejected {
+struct Unwritten {
     line: u64,
     refusal: Value,
 }
@@ -138,8 +140,9 @@ impl Tally {
         match (result.get("status").and_then(Value::as_str), result.get("code").and_then(Value::as_str)) {
             (Some("committed" | "merged"), _) => self.committed += 1,
             (Some("already_committed"), _) => self.replayed += 1,
+            (Some("deferred"), _) => self.deferred.push(Unwritten { line: line.number, refusal: result }),
             (_, Some("OVERLOADED" | "RATE_LIMITED" | "TIMEOUT")) if may_repeat => return Some(line),
-            _ => self.rejected.push(Rejected { line: line.number, refusal: result }),
+            _ => self.rejected.push(Unwritten { line: line.number, refusal: result }),
         }
         None
     }
@@ -148,16 +151,23 @@ impl Tally {
 fn show(tally: &Tally, context: &Context) -> anyhow::Result<()> {
     let output = &context.output;
     if output.is_json() {
-        let rejections: Vec<_> = tally.rejected.iter().map(rejection).collect();
+        let listed = |lines: &[Unwritten]| lines.iter().map(rejection).collect::<Vec<_>>();
         let summary = json!({"committed": tally.committed, "replayed": tally.replayed,
-                             "rejected": tally.rejected.len(), "rejections": rejections});
+                             "deferred": tally.deferred.len(), "deferrals": listed(&tally.deferred),
+                             "rejected": tally.rejected.len(), "rejections": listed(&tally.rejected)});
         return Ok(output.raw_json(&summary.to_string())?);
     }
     let mut sheet = Sheet::new([("outcome", Kind::State), ("lines", Kind::Number)]);
     sheet.row(["committed".into(), tally.committed.to_string()]);
     sheet.row(["replayed".into(), tally.replayed.to_string()]);
+    if !tally.deferred.is_empty() {
+        sheet.row(["deferred".into(), tally.deferred.len().to_string()]);
+    }
     sheet.row(["rejected".into(), tally.rejected.len().to_string()]);
     output.sheet(&sheet)?;
+    if !tally.deferred.is_empty() {
+        output.line("what was deferred waits: `tabellion review list` shows it to a person")?;
+    }
     if !tally.rejected.is_empty() {
         output.line("")?;
         output.sheet(&rejected_sheet(&tally.rejected))?;
@@ -169,17 +179,17 @@ fn show(tally: &Tally, context: &Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn rejection(rejected: &Rejected) -> Value {
+fn rejection(rejected: &Unwritten) -> Value {
     // The server counts the lines of its batch, people those of their file.
     let mut value = rejected.refusal.clone();
     super::set(&mut value, "line", Some(rejected.line));
     value
 }
 
-fn rejected_sheet(rejected: &[Rejected]) -> Sheet {
+fn rejected_sheet(rejected: &[Unwritten]) -> Sheet {
     let mut sheet =
         Sheet::new([("line", Kind::Number), ("code", Kind::State), ("what is wrong", Kind::Text)]);
-    for Rejected { line, refusal } in rejected.iter().take(SHOWN_MAX) {
+    for Unwritten { line, refusal } in rejected.iter().take(SHOWN_MAX) {
         let faults: Vec<_> = faults_of(refusal).iter().map(fault_line).collect();
         let what = if faults.is_empty() { field(refusal, "message") } else { faults.join("; ") };
         sheet.row([line.to_string(), field(refusal, "code"), what]);
@@ -205,7 +215,8 @@ mod tests {
         let full = json!({"status": "rejected", "code": "OVERLOADED"});
         assert_eq!(tally.take(line(4), full.clone(), true).unwrap().number, 4);
         assert!(tally.take(line(4), full, false).is_none());
-        assert_eq!((tally.committed, tally.replayed), (1, 1));
+        assert!(tally.take(line(5), json!({"status": "deferred", "pending_id": "rev_a"}), true).is_none());
+        assert_eq!((tally.committed, tally.replayed, tally.deferred.len()), (1, 1, 1));
         assert_eq!(tally.rejected.iter().map(|rejected| rejected.line).collect::<Vec<_>>(), [3, 4]);
     }
 
@@ -214,7 +225,7 @@ mod tests {
         let refusal = json!({"code": "SCHEMA_INVALID", "message": "1 fault", "errors": [
             {"path": "/confidence", "code": "CONSTRAINT_VIOLATION", "expected": "a number from 0 to 1", "actual": "7"}]});
         let malformed = json!({"code": "MALFORMED", "message": "not JSON"});
-        let rejected = [Rejected { line: 17, refusal }, Rejected { line: 1234, refusal: malformed }];
+        let rejected = [Unwritten { line: 17, refusal }, Unwritten { line: 1234, refusal: malformed }];
         insta::assert_snapshot!(
             "rejected",
             rejected_sheet(&rejected).render(Look { styled: false, width: None })

@@ -88,6 +88,9 @@ pub(crate) struct Write {
     /// A UUID that makes a repeated request harmless
     #[arg(long, value_name = "UUID")]
     request_id: Option<String>,
+    /// Be judged by a stricter policy than the tenant's
+    #[arg(long, value_parser = ["open", "standard", "strict"])]
+    write_policy: Option<String>,
     /// Write nothing after this time
     #[arg(long, value_name = "TIME")]
     deadline: Option<String>,
@@ -108,7 +111,8 @@ pub(super) fn run(args: Write, context: &Context) -> anyhow::Result<ExitCode> {
         }
         None => Ask::new("POST", "/v1/items"),
     };
-    show_outcome(context, &client.ask(ask.json(&body))?)
+    // Where the policy says so, the answer waits for a person.
+    show_outcome(context, &client.ask(ask.json(&body).long())?)
 }
 
 /// What an item is about and where it lies stays, unless the command says otherwise. To the server a version stands for
@@ -149,6 +153,7 @@ fn body(args: Write) -> anyhow::Result<Value> {
     set(&mut body, "supersedes", args.supersedes);
     set(&mut body, "expected_version", args.expected_version);
     set(&mut body, "request_id", args.request_id);
+    set(&mut body, "write_policy", args.write_policy);
     set(&mut body, "deadline", args.deadline);
     Ok(body)
 }

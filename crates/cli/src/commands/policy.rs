@@ -1,0 +1,152 @@
+//! `policy`: how strict the write path is, whose sources are official, who reviews whom.
+
+use super::{json_file, set};
+use crate::Context;
+use crate::client::{Ask, segment};
+use crate::output::{Kind, Sheet, field, rows};
+use anyhow::bail;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The rules that an admin sets for writes
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Policy {
+    Set(Set),
+    List(List),
+}
+
+/// Set a policy in place of the one of the same name
+///
+/// Kinds and what they take: write_path (--strictness, --namespace), official_sources (--prefix, may be repeated),
+/// approval (--approvals), reviewer (--reviewer, --user).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion policy set ledger --kind write_path --strictness strict --namespace ledger
+  tabellion policy set docs --kind official_sources --prefix https://docs.example.org/
+  tabellion policy set four-eyes --kind approval --approvals 2
+  tabellion policy set ana-for-bob --kind reviewer --reviewer ana --user bob
+  tabellion policy set ledger --file ledger.json")]
+pub(crate) struct Set {
+    /// A name of yours for it: a-z 0-9 _ . -
+    name: String,
+    /// What it rules
+    #[arg(long, value_parser = ["write_path", "official_sources", "approval", "reviewer"], required_unless_present = "file")]
+    kind: Option<String>,
+    /// The whole policy as a JSON file; - is stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "kind")]
+    file: Option<PathBuf>,
+    /// How strict writes are judged
+    #[arg(long, value_parser = ["open", "standard", "strict"], requires = "kind")]
+    strictness: Option<String>,
+    /// Only in this namespace
+    #[arg(long, value_name = "NAME", requires = "kind")]
+    namespace: Option<String>,
+    /// How the addresses of official sources begin; may be repeated
+    #[arg(long = "prefix", value_name = "URI", requires = "kind")]
+    prefixes: Vec<String>,
+    /// How many people must say yes
+    #[arg(long, value_name = "NUMBER", requires = "kind")]
+    approvals: Option<u32>,
+    /// Who reviews, by name or id
+    #[arg(long, value_name = "USER", requires = "kind")]
+    reviewer: Option<String>,
+    /// Whose held writes, by name or id
+    #[arg(long, value_name = "USER", requires = "kind")]
+    user: Option<String>,
+}
+
+/// List the policies
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  tabellion policy list")]
+pub(crate) struct List {}
+
+pub(super) fn run(args: &Policy, context: &Context) -> anyhow::Result<ExitCode> {
+    let client = context.client()?;
+    match args {
+        Policy::Set(args) => {
+            let ask = Ask::new("PUT", &format!("/v1/policies/{}", segment(&args.name))).json(&body(args)?);
+            let reply = client.ask(ask)?;
+            context.output.reply(&reply, |_| done("set", &args.name))
+        }
+        Policy::List(List {}) => {
+            let reply = client.ask(Ask::new("GET", "/v1/policies"))?;
+            context.output.reply(&reply, |value| sheet(rows(value, "policies")))
+        }
+    }
+}
+
+/// What was done, and to what.
+pub(super) fn done(status: &str, name: &str) -> Sheet {
+    let mut sheet = Sheet::new([("status", Kind::State), ("name", Kind::Word)]);
+    sheet.row([status.to_owned(), name.to_owned()]);
+    sheet
+}
+
+fn body(args: &Set) -> anyhow::Result<Value> {
+    let kind = match (&args.file, &args.kind) {
+        (Some(file), _) => return json_file(file),
+        (None, Some(kind)) => kind,
+        (None, None) => bail!("give --kind or --file"),
+    };
+    let mut body = json!({"kind": kind});
+    set(&mut body, "strictness", args.strictness.as_deref());
+    set(&mut body, "namespace", args.namespace.as_deref());
+    set(&mut body, "prefixes", (!args.prefixes.is_empty()).then(|| args.prefixes.clone()));
+    set(&mut body, "approvals", args.approvals);
+    set(&mut body, "reviewer", args.reviewer.as_deref());
+    set(&mut body, "user", args.user.as_deref());
+    Ok(body)
+}
+
+fn sheet(policies: &[Value]) -> Sheet {
+    let mut sheet =
+        Sheet::new([("name", Kind::Word), ("kind", Kind::Word), ("rules", Kind::Whole)]).or("no policies");
+    for policy in policies {
+        let said = policy
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| !["id", "kind"].contains(&name.as_str()));
+        let rules: Vec<String> = said.map(|(name, _)| format!("{name}: {}", field(policy, name))).collect();
+        sheet.row([field(policy, "id"), field(policy, "kind"), rules.join("; ")]);
+    }
+    sheet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Only {
+        #[command(flatten)]
+        set: Set,
+    }
+
+    fn check(line: &[&str], expected: &Value) {
+        let only = Only::parse_from(["set", "name"].iter().chain(line));
+        assert_eq!(&body(&only.set).unwrap(), expected);
+    }
+
+    #[test]
+    fn each_kind_says_only_what_was_given() {
+        check(&["--kind", "approval", "--approvals", "2"], &json!({"kind": "approval", "approvals": 2}));
+        check(
+            &["--kind", "write_path", "--strictness", "strict", "--namespace", "ledger"],
+            &json!({"kind": "write_path", "strictness": "strict", "namespace": "ledger"}),
+        );
+        check(
+            &["--kind", "official_sources", "--prefix", "https://a/", "--prefix", "https://b/"],
+            &json!({"kind": "official_sources", "prefixes": ["https://a/", "https://b/"]}),
+        );
+        check(
+            &["--kind", "reviewer", "--reviewer", "ana", "--user", "bob"],
+            &json!({"kind": "reviewer", "reviewer": "ana", "user": "bob"}),
+        );
+        assert!(Only::try_parse_from(["set", "name"]).is_err());
+        assert!(Only::try_parse_from(["set", "name", "--file", "f", "--kind", "approval"]).is_err());
+    }
+}

@@ -1,0 +1,60 @@
+//! `revert`: what an agent wrote in a period, taken back.
+
+use super::set;
+use crate::Context;
+use crate::client::{Ask, segment};
+use crate::output::{Kind, Sheet, field, rows};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+/// Retract all that an agent wrote in a period, and what derives from it
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion revert market --since 2026-11-15T00:00:00Z --reason \"its feed was poisoned\" --dry-run
+  tabellion revert market --since 2026-11-15T00:00:00Z --until 2026-11-16T00:00:00Z --reason \"its feed was poisoned\"")]
+pub(crate) struct Revert {
+    /// The agent, by name or id
+    agent: String,
+    /// From this time on
+    #[arg(long, value_name = "TIME")]
+    since: String,
+    /// Before this time (default: now)
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Only say what would be retracted
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(args: &Revert, context: &Context) -> anyhow::Result<ExitCode> {
+    let mut body = json!({"since": args.since, "reason": args.reason, "dry_run": args.dry_run});
+    set(&mut body, "until", args.until.as_deref());
+    let ask = Ask::new("POST", &format!("/v1/agents/{}:revert", segment(&args.agent))).json(&body).long();
+    let reply = context.client()?.ask(ask)?;
+    context.output.reply(&reply, sheet)?;
+    if !context.output.is_json() {
+        let retracted = field(&reply.value, "retracted");
+        let line = if args.dry_run {
+            "nothing was retracted; leave --dry-run out to do it".to_owned()
+        } else {
+            format!("{retracted} retracted; `tabellion history ID` still shows their versions")
+        };
+        context.output.line(line)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn sheet(value: &Value) -> Sheet {
+    let mut sheet = Sheet::new([("id", Kind::Word), ("because", Kind::Word)])
+        .or("the agent wrote nothing that still holds");
+    for (name, why) in [("written", "written by the agent"), ("derived", "derives from such an item")] {
+        for id in rows(value, name).iter().filter_map(Value::as_str) {
+            sheet.row([id.to_owned(), why.to_owned()]);
+        }
+    }
+    sheet
+}

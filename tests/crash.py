@@ -16,7 +16,7 @@ from server import exchange
 
 WRITERS = 32
 RETRIERS = 8  # writers that send again, after the restart, what the kill left unanswered
-RECENT_PER_WRITER = 6  # acknowledged last before the kill, so most at risk
+RECENT_PER_WRITER = 2  # acknowledged last before the kill, so most at risk; every 25th kill looks at everything
 KILL_AFTER_MS = (5, 150)
 PAGE = 500
 

@@ -16,7 +16,7 @@ from server import NotReady, Server
 SOAK = os.environ.get("TABELLION_SOAK") == "1"
 KILLS = 10_000 if SOAK else 200
 CUTS = 500 if SOAK else 15
-KILLS_PER_DIRECTORY = 50
+KILLS_PER_DIRECTORY = 25
 KILLS_PER_FULL_CHECK = 25
 
 

@@ -103,7 +103,7 @@ def test_a_listing_goes_on_where_it_ended(cli):
         cli.run("write", f"page {number}", "--namespace", "paged")
     first = cli.json("list", "--namespace", "paged", "--limit", "2")
     assert len(first["items"]) == 2 and "more: add --cursor" in cli.out("list", "--namespace", "paged", "--limit", "2")
-    rest = cli.json("list", "--namespace", "paged", "--cursor", first["next"])
+    rest = cli.json("list", "--namespace", "paged", f"--cursor={first['next']}")
     assert [item["text"] for item in first["items"] + rest["items"]] == ["page 0", "page 1", "page 2"]
 
 

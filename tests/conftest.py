@@ -13,15 +13,6 @@ from server import BIN, ROOT, Server
 sys.path.insert(0, str(ROOT / "tools"))
 
 
-def pytest_collection_modifyitems(items):
-    """The acceptance lines of the governed write path take minutes: `make soak` runs them, `make test` says that it does not."""
-    if os.environ.get("TABELLION_SOAK") != "1":
-        later = pytest.mark.skip(reason="an acceptance line of the governed write path: run by `make soak`")
-        for item in items:
-            if item.path.name.startswith("test_gov"):
-                item.add_marker(later)
-
-
 @pytest.fixture(scope="session")
 def bin():
     if not BIN.exists():

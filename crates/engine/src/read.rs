@@ -120,7 +120,7 @@ fn against(
     };
     let (layers, namespace) = ([version.layer], views.items.namespace_of(version));
     let scope = Scope { predicate, at, layers: &layers, namespace: Some(namespace) };
-    let near = index.claims.nearest(claim, AGAINST_MAX, SIGMA_TOPIC, |near| {
+    let near = index.claims.about(claim, AGAINST_MAX, SIGMA_TOPIC, |near| {
         Some(near) != row && scope.admits_row(&views.items, near)
     });
     let speaks = |(near, similarity): &(Row, f64)| {

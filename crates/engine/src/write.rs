@@ -323,6 +323,8 @@ async fn already(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Option<W
         row
     };
     match known {
+        // A write that was put off and is tried again would find nothing but itself waiting.
+        Ok(None) if asked.unattended => Ok(None),
         Ok(None) => match kept::waiting(tenant, asked)? {
             None => Ok(None),
             Some(deferral) => {

@@ -120,11 +120,10 @@ async fn sign_in(State(console): State<Arc<Console>>, headers: HeaderMap, form: 
 }
 
 async fn must_be_person(console: &Console, key: &str) -> Result<(), Refusal> {
-    let caller = console.app.engine().authenticate(key).map_err(|refusal| match refusal.code {
-        Code::Unauthenticated => {
-            Refusal::new(Code::Unauthenticated, "This key is unknown, revoked or expired.")
-        }
-        _ => refusal,
+    let caller = console.app.engine().authenticate(key).map_err(|refusal| {
+        let unknown = refusal.code == Code::Unauthenticated;
+        let words = || Refusal::new(Code::Unauthenticated, "This key is unknown, revoked or expired.");
+        if unknown { words() } else { refusal }
     })?;
     let who = console.app.engine().whoami(&Call { caller, request_id: None }).await?;
     if who.agent.1 == DIRECT {

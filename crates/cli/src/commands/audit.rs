@@ -22,7 +22,7 @@ pub(crate) struct Audit {
     #[arg(long, default_value_t = 50, value_name = "NUMBER")]
     limit: u64,
     /// Go on where the page before ended
-    #[arg(long, value_name = "TOKEN")]
+    #[arg(long, value_name = "TOKEN", allow_hyphen_values = true)]
     cursor: Option<String>,
 }
 

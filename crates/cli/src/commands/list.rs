@@ -24,7 +24,7 @@ pub(crate) struct List {
     #[arg(long, value_name = "NUMBER")]
     limit: Option<u64>,
     /// Go on where the page before ended
-    #[arg(long, value_name = "TOKEN")]
+    #[arg(long, value_name = "TOKEN", allow_hyphen_values = true)]
     cursor: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use crate::view::Row;
 use minicbor::decode::Error as DecodeError;
 use minicbor::encode::{Error as EncodeError, Write};
 use minicbor::{Decode, Decoder, Encode, Encoder};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Postings that one look-up reads.
 const POSTINGS_MAX: usize = 200_000;
@@ -65,17 +65,29 @@ impl ClaimsView {
             *norm = 0;
         }
         for key in claim.keys() {
-            leave(&mut self.postings, key, row);
+            leave(&mut self.postings, &key, row);
         }
         if let Some(slot) = slot(&claim) {
-            leave(&mut self.slots, slot, row);
+            leave(&mut self.slots, &slot, row);
         }
     }
 
-    /// The rows that give the same property of the same thing, where it has one value (D6: however far the words are).
-    #[must_use]
-    pub fn same_slot(&self, claim: &Claim) -> &[Row] {
-        slot(claim).and_then(|slot| self.slots.get(&slot)).map_or(&[], Vec::as_slice)
+    /// The rows about the same: the nearest as by [`Self::nearest`], and after them those that give the same property of the
+    /// same thing, where it has one value, however far their words are (D6); of these, the newest and at most `limit` too.
+    pub fn about(
+        &self,
+        claim: &Claim,
+        limit: usize,
+        floor: f64,
+        mut admits: impl FnMut(Row) -> bool,
+    ) -> Vec<(Row, f64)> {
+        let mut rows = self.nearest(claim, limit, floor, &mut admits);
+        let near: HashSet<Row> = rows.iter().map(|(row, _)| *row).collect();
+        let slot = slot(claim).and_then(|slot| self.slots.get(&slot)).map_or(&[] as &[Row], Vec::as_slice);
+        let others = slot.iter().rev().filter(|row| !near.contains(row) && admits(**row)).take(limit);
+        let similarity = |row: Row| self.get(row).map_or(0.0, |other| claim.similarity(other));
+        rows.extend(others.map(|row| (*row, similarity(*row))));
+        rows
     }
 
     /// The nearest rows among those that `admits` lets through, best first: similarity above `floor`, at most `limit`.
@@ -167,13 +179,13 @@ fn slot(claim: &Claim) -> Option<u64> {
 }
 
 /// Takes a row out of the list of a key.
-fn leave<Key: std::hash::Hash + Eq>(lists: &mut HashMap<Key, Vec<Row>>, key: Key, row: Row) {
-    let Some(rows) = lists.get_mut(&key) else { return };
+fn leave<Key: std::hash::Hash + Eq>(lists: &mut HashMap<Key, Vec<Row>>, key: &Key, row: Row) {
+    let Some(rows) = lists.get_mut(key) else { return };
     if let Ok(at) = rows.binary_search(&row) {
         rows.remove(at);
     }
     if rows.is_empty() {
-        lists.remove(&key);
+        lists.remove(key);
     }
 }
 

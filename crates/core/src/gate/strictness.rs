@@ -4,11 +4,13 @@ use crate::item::{Layer, words};
 
 words! {
     /// A built-in write policy. A write may ask for a stricter one than its tenant's, never for a laxer one.
+    #[derive(Default)]
     Strictness {
         /// For one person: episodic writes pass schema and deduplication by content and by triple; contradictions are shown
         /// to readers, not held.
         0 Open = "open",
         /// The default: canonical layers in full; episodic writes are weighed rather than stopped.
+        #[default]
         1 Standard = "standard",
         /// Every rule stops.
         2 Strict = "strict",
@@ -61,12 +63,6 @@ impl Strictness {
 impl Rules {
     const fn all(force: Force) -> Self {
         Self { factual: force, contradiction: force, dedup: force, risk: force, flow: force }
-    }
-}
-
-impl Default for Strictness {
-    fn default() -> Self {
-        Self::Standard
     }
 }
 

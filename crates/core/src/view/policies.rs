@@ -65,11 +65,9 @@ impl PoliciesView {
     #[must_use]
     pub fn strictness(&self, namespace: &str) -> Option<Strictness> {
         let set = |wanted: Option<&str>| {
-            self.all().find_map(|(_, policy)| match policy {
-                Policy::WritePath { strictness, namespace } if namespace.as_deref() == wanted => {
-                    Strictness::from_word(&strictness)
-                }
-                _ => None,
+            self.all().find_map(|(_, policy)| {
+                let Policy::WritePath { strictness, namespace } = policy else { return None };
+                (namespace.as_deref() == wanted).then(|| Strictness::from_word(&strictness))?
             })
         };
         set(Some(namespace)).or_else(|| set(None))
@@ -78,20 +76,18 @@ impl PoliciesView {
     /// Whether documents at this address are official.
     #[must_use]
     pub fn is_official(&self, uri: &str) -> bool {
-        self.all().any(|(_, policy)| match policy {
-            Policy::OfficialSources { prefixes } => {
-                prefixes.iter().any(|prefix| uri.starts_with(prefix.as_str()))
-            }
-            _ => false,
+        self.all().any(|(_, policy)| {
+            let Policy::OfficialSources { prefixes } = policy else { return false };
+            prefixes.iter().any(|prefix| uri.starts_with(prefix.as_str()))
         })
     }
 
     /// How many people must consent to a held write.
     #[must_use]
     pub fn approvals(&self) -> u32 {
-        let set = self.all().filter_map(|(_, policy)| match policy {
-            Policy::Approval { approvals } => Some(approvals),
-            _ => None,
+        let set = self.all().filter_map(|(_, policy)| {
+            let Policy::Approval { approvals } = policy else { return None };
+            Some(approvals)
         });
         set.max().unwrap_or(1).max(1)
     }

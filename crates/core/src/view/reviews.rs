@@ -120,10 +120,8 @@ impl Review {
     /// How it stands at a time. A writer that waits is told no once its time is over, whether an entry says so yet or not.
     #[must_use]
     pub fn state_at(&self, now: Timestamp) -> ReviewState {
-        match self.state {
-            ReviewState::Pending if self.hold == Hold::Sync && now > self.deadline => ReviewState::TimedOut,
-            state => state,
-        }
+        let silent = self.state == ReviewState::Pending && self.hold == Hold::Sync && now > self.deadline;
+        if silent { ReviewState::TimedOut } else { self.state }
     }
 
     /// Whether nobody decided in time.

@@ -135,11 +135,11 @@ async fn approve(
     let reason = Payload::Reason(verdict.reason.clone());
     let mut drafts = vec![tenant.draft(call.caller.actor(), event, Some(&reason))?];
     let landed = commit.landed();
-    let (versions, touches, must) = commit.with_decision(tenant, &author)?;
+    let (versions, touches, must) = commit.parts(tenant, &author)?;
     drafts.extend(versions);
     let trail = tenant.row(call, "decide", Decision::Approved.as_str(), vec![review.id.to_string()]);
     let id = review.id;
-    let check = move |views: &Views, now: Timestamp| must(views, now);
+    let check = move |views: &Views, now: Timestamp| must.hold(views, now);
     let committed = tenant.sequencer.propose(closing(drafts, touches, id, trail, check)).await?;
     tenant.announce(&current, Decision::Approved.as_str());
     Ok(landed.reply(tenant, call, committed))

@@ -29,7 +29,7 @@ pub(crate) struct Commit {
 
 /// What must hold at the moment of the commit.
 #[derive(Clone)]
-struct Must {
+pub(crate) struct Must {
     token: Hash,
     request: Option<Hash>,
     deadline: Option<Timestamp>,
@@ -40,7 +40,7 @@ struct Must {
 }
 
 impl Must {
-    fn hold(&self, views: &Views, now: Timestamp) -> Result<(), Objection> {
+    pub(crate) fn hold(&self, views: &Views, now: Timestamp) -> Result<(), Objection> {
         known(views, &self.token, self.request.as_ref(), now)?;
         in_time(self.deadline, now)?;
         for (item, head) in &self.heads {
@@ -128,19 +128,11 @@ impl Commit {
     }
 
     /// The same as parts of a larger proposal: entries, what they touch, and what must hold.
-    pub(crate) fn with_decision(
+    pub(crate) fn parts(
         &self,
         tenant: &Tenant,
         author: &Call,
-    ) -> Result<
-        (Vec<Draft>, Vec<Touch>, impl Fn(&Views, Timestamp) -> Result<(), Objection> + Send + use<>),
-        Refusal,
-    > {
-        let (drafts, touches, must) = self.parts(tenant, author)?;
-        Ok((drafts, touches, move |views: &Views, now: Timestamp| must.hold(views, now)))
-    }
-
-    fn parts(&self, tenant: &Tenant, author: &Call) -> Result<(Vec<Draft>, Vec<Touch>, Must), Refusal> {
+    ) -> Result<(Vec<Draft>, Vec<Touch>, Must), Refusal> {
         let must = self.must.clone();
         let mut touches = vec![Touch::Token(must.token)];
         touches.extend(must.request.map(Touch::Request));
@@ -158,9 +150,9 @@ impl Commit {
 }
 
 fn drafts_ids(drafts: &[Draft]) -> Vec<String> {
-    let last = drafts.iter().rev().find_map(|draft| match &draft.event {
-        Event::VersionWritten(written) => Some(vec![written.item.to_string(), written.version.to_string()]),
-        _ => None,
+    let last = drafts.iter().rev().find_map(|draft| {
+        let Event::VersionWritten(written) = &draft.event else { return None };
+        Some(vec![written.item.to_string(), written.version.to_string()])
     });
     last.unwrap_or_default()
 }

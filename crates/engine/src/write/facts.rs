@@ -126,9 +126,8 @@ impl Gathering<'_> {
         let at = Moment { lsn: views.lsn(), time: self.now };
         let layers = [request.layer];
         let scope = Scope { predicate, at, layers: &layers, namespace: Some(&request.namespace) };
-        let rows = index
-            .claims
-            .nearest(claim, NEIGHBOURS_MAX, SIGMA_TOPIC, |row| scope.admits_row(&views.items, row));
+        let rows =
+            index.claims.about(claim, NEIGHBOURS_MAX, SIGMA_TOPIC, |row| scope.admits_row(&views.items, row));
         let exact = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at);
         let seen = |version: &Version| scope.admits(&views.items, version);
         let exact = exact.filter(|(version, _)| seen(version));

@@ -18,8 +18,15 @@ pub(super) struct Corpus {
 /// Writes under way.
 #[derive(Default)]
 pub(crate) struct Flights {
-    flying: Mutex<(u64, Vec<(u64, Corpus, Claim)>)>,
+    flying: Mutex<Flying>,
     landed: Notify,
+}
+
+/// Which writes are under way, and how many have been so far.
+#[derive(Default)]
+struct Flying {
+    number: u64,
+    flights: Vec<(u64, Corpus, Claim)>,
 }
 
 /// A write under way; it has landed, one way or the other, when this is dropped.
@@ -44,13 +51,14 @@ impl Flights {
 
     fn try_take_off(&self, corpus: &Corpus, claim: &Claim) -> Option<u64> {
         let mut flying = self.flying.lock();
-        let in_the_way = flying.1.iter().any(|(_, other, known)| other == corpus && collide(known, claim));
+        let in_the_way =
+            flying.flights.iter().any(|(_, other, known)| other == corpus && collide(known, claim));
         if in_the_way {
             return None;
         }
-        flying.0 += 1;
-        let number = flying.0;
-        flying.1.push((number, corpus.clone(), claim.clone()));
+        flying.number += 1;
+        let number = flying.number;
+        flying.flights.push((number, corpus.clone(), claim.clone()));
         Some(number)
     }
 }
@@ -63,7 +71,7 @@ fn collide(known: &Claim, new: &Claim) -> bool {
 
 impl Drop for Flight<'_> {
     fn drop(&mut self) {
-        self.flights.flying.lock().1.retain(|(number, ..)| *number != self.number);
+        self.flights.flying.lock().flights.retain(|(number, ..)| *number != self.number);
         self.flights.landed.notify_waiters();
     }
 }

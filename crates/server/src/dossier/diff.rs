@@ -50,9 +50,11 @@ fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let end = match sort(first) {
-            Sort::Sign => first.len_utf8(),
-            sort_of_first => rest.find(|c| sort(c) != sort_of_first).unwrap_or(rest.len()),
+        let kind = sort(first);
+        let end = if kind == Sort::Sign {
+            first.len_utf8()
+        } else {
+            rest.find(|c| sort(c) != kind).unwrap_or(rest.len())
         };
         let (word, after) = rest.split_at(end);
         words.push(word);

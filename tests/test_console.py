@@ -122,6 +122,7 @@ def test_the_keyboard_is_enough(team, page):
     """From signing in to two decisions without touching a mouse; the element with the focus can always be seen."""
     first, second = team.held("The ferry leaves at dawn"), team.held("The towpath is closed in winter")
     page.goto("/console/reviews")
+    page.wait_for_function("document.activeElement.matches('input[autofocus]')")
     page.keyboard.type(team.person.key)
     page.keyboard.press("Enter")
     page.wait_for_url("**/console/reviews")

@@ -511,6 +511,19 @@ def test_a_batch_says_line_by_line_what_became_of_it(strict):
     assert results[4]["id"] == results[5]["id"]
 
 
+@pytest.mark.parametrize("policy", ["standard", "open"])
+def test_a_batch_is_committed_in_its_order(policy, request):
+    """A conversation that is imported is remembered in the order in which it was held, whichever lines wait or are refused."""
+    world = request.getfixturevalue(policy)
+    ana, bot = world.pair()
+    said = [novel() for _ in range(400)]
+    lines = [{"text": text, "fields": {"speaker": "ana"}} if place % 7 else {"text": ""} for place, text in enumerate(said)]
+    results = bot.batch(lines)
+    assert [line["status"] for line in results] == ["committed" if place % 7 else "rejected" for place in range(400)]
+    written = [line["id"] for line in results if line["status"] == "committed"]
+    assert [item["id"] for item in ana.items()] == written
+
+
 # Strictness beside strict
 
 

@@ -25,6 +25,11 @@ const BURST_MIN: f64 = 300.0;
 /// Minutes with writes before an agent has a pace of its own.
 const MINUTES_MIN: u64 = 10;
 
+/// How many standard deviations from what is usual are no chance.
+const DEVIATIONS: f64 = 4.0;
+/// Windows of writes before it is known how much the agent's topics vary by themselves.
+const WINDOWS_MIN: u64 = 4;
+
 /// What agents usually do.
 #[derive(Default)]
 pub(crate) struct Habits(Mutex<HashMap<AgentId, Habit>>);
@@ -33,22 +38,45 @@ pub(crate) struct Habits(Mutex<HashMap<AgentId, Habit>>);
 struct Habit {
     recent: VecDeque<(bool, Vec<u16>)>,
     topics: Topics,
+    /// How far each window of writes lay from the topics before it.
+    divergences: Spread,
     minute: (u64, u64),
-    minutes: u64,
-    /// Sum and sum of squares of writes over past minutes.
-    sums: (f64, f64),
+    /// Writes in each minute that had some.
+    paces: Spread,
+}
+
+/// Mean and deviation of what was seen.
+#[derive(Default)]
+struct Spread {
+    count: u64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Spread {
+    fn add(&mut self, value: f64) {
+        (self.count, self.sum, self.squares) =
+            (self.count + 1, self.sum + value, self.squares + value * value);
+    }
+
+    /// What lies beyond this is not like the rest.
+    fn limit(&self) -> f64 {
+        let count = self.count.max(1) as f64;
+        let mean = self.sum / count;
+        mean + DEVIATIONS * (self.squares / count - mean * mean).max(0.0).sqrt()
+    }
 }
 
 /// How often each class of words was met.
-#[derive(Clone)]
 struct Topics {
     counts: Vec<u64>,
+    words: u64,
     writes: u64,
 }
 
 impl Default for Topics {
     fn default() -> Self {
-        Self { counts: vec![0; CLASSES], writes: 0 }
+        Self { counts: vec![0; CLASSES], words: 0, writes: 0 }
     }
 }
 
@@ -58,28 +86,28 @@ impl Topics {
         for class in classes {
             if let Some(count) = self.counts.get_mut(usize::from(*class)) {
                 *count += 1;
+                self.words += 1;
             }
         }
     }
 
-    /// What part of all words each class has.
-    fn shares(&self) -> Vec<f64> {
-        let total = self.counts.iter().sum::<u64>().max(1) as f64;
-        self.counts.iter().map(|count| *count as f64 / total).collect()
-    }
-
-    /// 0 for the same distribution, 1 for two that share nothing.
-    fn divergence(&self, other: &Self) -> f64 {
+    /// How far some words lie from these topics: 0 for the same distribution, 1 for two that share nothing.
+    fn divergence(&self, words: impl Iterator<Item = u16>) -> f64 {
+        let mut counts: HashMap<u16, u64> = HashMap::new();
+        words.for_each(|class| *counts.entry(class).or_default() += 1);
+        let total = counts.values().sum::<u64>().max(1) as f64;
+        let usual = self.words.max(1) as f64;
         let part = |p: f64, m: f64| if p > 0.0 { p * (p / m).log2() } else { 0.0 };
-        let (own, theirs) = (self.shares(), other.shares());
-        own.iter()
-            .zip(&theirs)
-            .map(|(p, q)| {
-                let (p, q) = (*p, *q);
-                let m = f64::midpoint(p, q);
-                0.5 * (part(p, m) + part(q, m))
-            })
-            .sum()
+        // Classes that only the topics have add their whole share.
+        let (mut sum, mut elsewhere) = (0.0, 1.0);
+        for (class, count) in counts {
+            let p = count as f64 / total;
+            let q = self.counts.get(usize::from(class)).map_or(0.0, |count| *count as f64 / usual);
+            let m = f64::midpoint(p, q);
+            sum += part(p, m) + part(q, m);
+            elsewhere -= q;
+        }
+        f64::midpoint(sum, elsewhere)
     }
 }
 
@@ -105,33 +133,34 @@ impl Habit {
         }
     }
 
-    fn is_off_topic(&self) -> bool {
-        if self.topics.writes < TOPICS_MIN {
+    /// Whether its last writes are about something else. An agent that always writes about something else has no topics.
+    fn is_off_topic(&mut self) -> bool {
+        if self.topics.writes < TOPICS_MIN / 2 {
             return false;
         }
-        let mut recent = Topics::default();
-        self.recent.iter().for_each(|(_, classes)| recent.add(classes));
-        recent.divergence(&self.topics) > DIVERGENCE_MAX
+        let words = self.recent.iter().flat_map(|(_, classes)| classes.iter().copied());
+        let divergence = self.topics.divergence(words);
+        let limit = DIVERGENCE_MAX.max(self.divergences.limit());
+        let known = self.topics.writes >= TOPICS_MIN && self.divergences.count >= WINDOWS_MIN;
+        if known && divergence > limit {
+            return true;
+        }
+        if self.topics.writes.is_multiple_of(RECENT as u64) {
+            self.divergences.add(divergence);
+        }
+        false
     }
 
     fn is_burst(&mut self, now: Timestamp) -> bool {
         let minute = now.as_micros() / 60_000_000;
         if minute != self.minute.0 {
-            let writes = self.minute.1 as f64;
             if self.minute.1 > 0 {
-                self.minutes += 1;
-                self.sums = (self.sums.0 + writes, self.sums.1 + writes * writes);
+                self.paces.add(self.minute.1 as f64);
             }
             self.minute = (minute, 0);
         }
         self.minute.1 += 1;
-        if self.minutes < MINUTES_MIN {
-            return false;
-        }
-        let count = self.minutes as f64;
-        let mean = self.sums.0 / count;
-        let deviation = (self.sums.1 / count - mean * mean).max(0.0).sqrt();
-        self.minute.1 as f64 > BURST_MIN.max(mean + 4.0 * deviation)
+        self.paces.count >= MINUTES_MIN && self.minute.1 as f64 > BURST_MIN.max(self.paces.limit())
     }
 }
 
@@ -214,5 +243,13 @@ mod tests {
             (claim("the harbour is calm and the ferries sail"), claim("kidney dialysis dosage protocol"));
         assert!((0..230).all(|number| habit.note(&usual, false, at(number)).is_none()));
         assert!((0..40).any(|number| habit.note(&other, false, at(300 + number)).is_some()));
+    }
+
+    /// D17: an agent whose every write is about something new does so all the time, which is like itself.
+    #[test]
+    fn ever_new_topics_are_no_other_topic() {
+        let mut habit = Habit::default();
+        let new = |number: u64| claim(&format!("w{number}a w{number}b w{number}c w{number}d w{number}e"));
+        assert!((0..3_000).all(|number| habit.note(&new(number), false, at(number)).is_none()));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::Call;
 use crate::tenant::Tenant;
+use crate::write::Turn;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use tabellion_core::canonical::Hash;
@@ -14,12 +15,12 @@ use tabellion_core::time::{Period, Timestamp};
 const WINDOW_SECS: u64 = 60;
 
 /// How a write comes in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Pace {
     /// One at a time, within the agent's rate and budget.
     Single,
-    /// As part of an import, which has a policy of its own without either.
-    Import,
+    /// As part of an import, which has a policy of its own without either, and an order.
+    Import(Turn),
 }
 
 /// The writes of the last minute, by agent and layer.

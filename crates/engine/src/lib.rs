@@ -37,6 +37,7 @@ mod write;
 pub use flow::Pace;
 pub use notice::Notice;
 pub use options::{AuditReads, EngineLimits, Governance, Options};
+pub use write::{Turn, Turns};
 
 use change::Change;
 use embedding::Embedding;
@@ -217,12 +218,13 @@ impl Engine {
         write::write(&*self.tenant(call)?, call, draft, Pace::Single).await
     }
 
-    /// Writes an item as part of an import: the same gates, but neither rate nor budget.
+    /// Writes an item as part of an import: the same gates, but neither rate nor budget; it is committed after the line
+    /// whose turn came before.
     ///
     /// # Errors
     /// As for a write.
-    pub async fn import(&self, call: &Call, draft: WriteDraft) -> Result<Written, Refusal> {
-        write::write(&*self.tenant(call)?, call, draft, Pace::Import).await
+    pub async fn import(&self, call: &Call, draft: WriteDraft, turn: Turn) -> Result<Written, Refusal> {
+        write::write(&*self.tenant(call)?, call, draft, Pace::Import(turn)).await
     }
 
     /// Reads an item, now or as of a time or token.

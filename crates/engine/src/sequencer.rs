@@ -133,9 +133,20 @@ impl Sequencer {
 
     /// Hands in a proposal and waits until it is durable or objected to.
     pub(crate) async fn propose(&self, proposal: Proposal) -> Result<Committed, Objection> {
+        self.submit(proposal).await
+    }
+
+    /// Hands a proposal in at once: those handed in later are looked at later. The future tells what became of it.
+    pub(crate) fn submit(
+        &self,
+        proposal: Proposal,
+    ) -> impl Future<Output = Result<Committed, Objection>> + use<> {
         let (answer, answered) = oneshot::channel();
-        self.send(Message::Propose(Waiting { proposal, answer }))?;
-        answered.await.unwrap_or_else(|_| Err(stopping().into()))
+        let sent = self.send(Message::Propose(Waiting { proposal, answer }));
+        async move {
+            sent?;
+            answered.await.unwrap_or_else(|_| Err(stopping().into()))
+        }
     }
 
     /// The same for threads that may block, inside a runtime or not.

@@ -4,12 +4,14 @@ mod commit;
 mod facts;
 mod flight;
 mod times;
+mod turn;
 
 pub(crate) use commit::{Commit, sign};
 pub(crate) use facts::caught_up;
 use flight::Corpus;
 pub(crate) use flight::{Flight, Flights};
 pub(crate) use times::GateTimes;
+pub use turn::{Turn, Turns};
 
 use crate::flow::{self, Pace};
 use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
@@ -197,7 +199,11 @@ async fn write_logged(
         return Ok(known);
     }
     flow::not_suspended(tenant, call)?;
-    let limited = asked.strictness.rules(asked.request.layer).flow == Force::Stops && pace == Pace::Single;
+    let mut turn = match pace {
+        Pace::Single => None,
+        Pace::Import(turn) => Some(turn),
+    };
+    let limited = asked.strictness.rules(asked.request.layer).flow == Force::Stops && turn.is_none();
     if limited {
         flow::within_budget(tenant, call, &asked.request)?;
         let layer = asked.request.layer;
@@ -206,7 +212,10 @@ async fn write_logged(
             return kept::put_off(tenant, call, &asked, free_at).await.map_err(Failed::from);
         }
     }
-    let result = judged(tenant, call, &asked).await;
+    if let Some(turn) = &mut turn {
+        turn.comes().await;
+    }
+    let result = judged(tenant, call, &asked, turn).await;
     if limited && !tenant.is_person(&call.caller) {
         anomaly::watch(tenant, call.caller.agent(), &asked.claim, speaks_against(&result)).await;
     }
@@ -243,18 +252,18 @@ pub(crate) async fn again(tenant: &Tenant, call: &Call, draft: WriteDraft) -> Re
     tenant.rates.take(call.caller.agent(), layer, rate, tenant.now()).map_err(Again::Full)?;
     flow::not_suspended(tenant, call).map_err(Again::Refused)?;
     flow::within_budget(tenant, call, &asked.request).map_err(Again::Refused)?;
-    judged(tenant, call, &asked).await.map_err(|failed| match failed {
+    judged(tenant, call, &asked, None).await.map_err(|failed| match failed {
         Failed::Recorded(refusal) | Failed::Early(refusal) => Again::Refused(refusal),
     })
 }
 
 /// Takes a write through the gates and commits or stages it.
-async fn judged(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Written, Failed> {
+async fn judged(tenant: &Tenant, call: &Call, asked: &Asked, turn: Option<Turn>) -> Result<Written, Failed> {
     let flight = match asked.claim.is_empty() {
         true => None,
         false => Some(tenant.flights.take_off(&asked.corpus(call), &asked.claim).await),
     };
-    committed_or_staged(tenant, call, asked, flight).await
+    committed_or_staged(tenant, call, asked, flight, turn).await
 }
 
 async fn committed_or_staged(
@@ -262,6 +271,7 @@ async fn committed_or_staged(
     call: &Call,
     asked: &Asked,
     mut flight: Option<Flight<'_>>,
+    mut turn: Option<Turn>,
 ) -> Result<Written, Failed> {
     for _ in 0..ATTEMPTS_MAX {
         facts::caught_up(tenant, asked.strictness, asked.request.layer).await?;
@@ -274,20 +284,25 @@ async fn committed_or_staged(
         };
         let prepared = match prepared {
             Prepared::Commit(prepared) => *prepared,
-            Prepared::Stage(held) => match review::stage(tenant, call, asked, *held, flight.take()).await {
-                Ok(written) => return Ok(written),
-                Err(Objection::Refused(refusal)) => return Err(Failed::Recorded(refusal)),
-                Err(Objection::Replayed(version)) => {
-                    return replayed_reply(tenant, call, version).map_err(Failed::Recorded);
+            Prepared::Stage(held) => {
+                drop(turn.take());
+                match review::stage(tenant, call, asked, *held, flight.take()).await {
+                    Ok(written) => return Ok(written),
+                    Err(Objection::Refused(refusal)) => return Err(Failed::Recorded(refusal)),
+                    Err(Objection::Replayed(version)) => {
+                        return replayed_reply(tenant, call, version).map_err(Failed::Recorded);
+                    }
+                    Err(Objection::Stale) => match already(tenant, call, asked).await? {
+                        Some(known) => return Ok(known),
+                        None => continue,
+                    },
                 }
-                Err(Objection::Stale) => match already(tenant, call, asked).await? {
-                    Some(known) => return Ok(known),
-                    None => continue,
-                },
-            },
+            }
         };
         let landed = prepared.landed();
-        match tenant.sequencer.propose(prepared.proposal(tenant, call)?).await {
+        let submitted = tenant.sequencer.submit(prepared.proposal(tenant, call)?);
+        drop(turn.take());
+        match submitted.await {
             Ok(committed) => return Ok(landed.reply(tenant, call, committed)),
             Err(Objection::Replayed(version)) => {
                 return replayed_reply(tenant, call, version).map_err(Failed::Recorded);

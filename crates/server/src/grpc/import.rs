@@ -12,7 +12,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use tabellion_core::error::{Code, Refusal};
-use tabellion_engine::Call;
+use tabellion_engine::{Call, Turn, Turns};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Status, Streaming};
@@ -74,7 +74,8 @@ impl Import {
 
     /// Hands on outcome after outcome, until one ends the call or nobody listens.
     async fn forward(&self, requests: Streaming<proto::WriteRequest>, outcomes: &mpsc::Sender<Replied>) {
-        let written = requests.enumerate().map(|(place, asked)| self.write(place, asked));
+        let mut turns = Turns::default();
+        let written = requests.enumerate().map(|(place, asked)| self.write(place, asked, turns.give()));
         let mut written = pin!(written.buffered(UNDER_WAY_MAX));
         while let Some(outcome) = written.next().await {
             let last = outcome.is_err();
@@ -84,7 +85,7 @@ impl Import {
         }
     }
 
-    async fn write(&self, place: usize, asked: Result<proto::WriteRequest, Status>) -> Replied {
+    async fn write(&self, place: usize, asked: Result<proto::WriteRequest, Status>, turn: Turn) -> Replied {
         let most = self.app.limits().batch_lines_max;
         if place >= most {
             let message = format!("an import takes at most {most} requests; start another for the rest");
@@ -94,7 +95,7 @@ impl Import {
             Some(refused) => self.status(refused),
             None => status,
         })?;
-        let outcome = match self.write_one(asked).await {
+        let outcome = match self.write_one(asked, turn).await {
             Ok(written) => Outcome::Written(written),
             Err(refused) => Outcome::Refused(refusal::message(refused, self.request_id.clone())),
         };
@@ -102,7 +103,7 @@ impl Import {
     }
 
     /// The credential is asked for again each time, so that a revoked one ends here and now.
-    async fn write_one(&self, asked: proto::WriteRequest) -> Result<proto::WriteReply, Refusal> {
+    async fn write_one(&self, asked: proto::WriteRequest, turn: Turn) -> Result<proto::WriteReply, Refusal> {
         let caller = self.app.engine().authenticate(&self.secret)?;
         let most = self.app.limits().batch_line_bytes_max;
         if asked.encoded_len() > most {
@@ -112,7 +113,7 @@ impl Import {
             ));
         }
         let call = Call { caller, request_id: self.request_id.clone() };
-        self.app.engine().import(&call, draft(asked)?).await.map(Into::into)
+        self.app.engine().import(&call, draft(asked)?, turn).await.map(Into::into)
     }
 
     fn status(&self, refused: Refusal) -> Status {

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use tabellion_core::gate::read_write;
 use tabellion_engine::reply::{WriteStatus, Written};
-use tabellion_engine::{Call, Engine};
+use tabellion_engine::{Call, Engine, Turns};
 
 /// Writes of each kind that are timed.
 const TIMED: u64 = 400;
@@ -162,7 +162,7 @@ async fn write(engine: &Engine, call: &Call, serial: u64, policy: Option<&str>) 
     }
     let draft = read_write(body).map_err(|refusal| anyhow!(refusal.message))?;
     engine
-        .import(call, draft)
+        .import(call, draft, Turns::default().give())
         .await
         .map_err(|refusal| anyhow!("{}: {}", refusal.code.as_str(), refusal.message))
 }

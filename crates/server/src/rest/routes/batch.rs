@@ -20,8 +20,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::read_write;
-use tabellion_engine::Call;
 use tabellion_engine::reply::Written;
+use tabellion_engine::{Call, Turn, Turns};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
@@ -66,10 +66,14 @@ pub(crate) async fn write_batch(
 }
 
 async fn write_all(app: &App, call: &Call, lines: Lines, answers: mpsc::Sender<BatchLine>) {
-    let results = lines.stream().map(|(number, line)| async move {
-        match line {
-            Ok(bytes) => BatchLine::new(number, write_line(app, call, &bytes).await),
-            Err(refusal) => BatchLine::new(number, Err(refusal)),
+    let mut turns = Turns::default();
+    let results = lines.stream().map(|(number, line)| {
+        let turn = turns.give();
+        async move {
+            match line {
+                Ok(bytes) => BatchLine::new(number, write_line(app, call, &bytes, turn).await),
+                Err(refusal) => BatchLine::new(number, Err(refusal)),
+            }
         }
     });
     let mut results = std::pin::pin!(results.buffered(WRITES_AT_ONCE));
@@ -98,8 +102,8 @@ fn too_late() -> Refusal {
     )
 }
 
-async fn write_line(app: &App, call: &Call, bytes: &[u8]) -> Result<Written, Refusal> {
-    app.engine().import(call, read_write(parse(bytes)?)?).await
+async fn write_line(app: &App, call: &Call, bytes: &[u8], turn: Turn) -> Result<Written, Refusal> {
+    app.engine().import(call, read_write(parse(bytes)?)?, turn).await
 }
 
 fn encode(line: &BatchLine) -> Bytes {

@@ -130,8 +130,8 @@ pub struct Assessment {
     pub risk: Risk,
     /// What speaks against it.
     pub against: Vec<Against>,
-    /// The models that find it borne out.
-    pub verified_by: Vec<String>,
+    /// What models say of its excerpts, where they were asked.
+    pub consensus: Option<Consensus>,
 }
 
 impl Assessment {
@@ -153,7 +153,7 @@ impl Assessment {
             composite: 0.2 + 0.5 * fact + 0.3 * unopposed,
             risk: Risk::of(request.layer, facts, !against.is_empty(), authority, confidence),
             against,
-            verified_by: facts.consensus.iter().flat_map(|one| one.supported.clone()).collect(),
+            consensus: facts.consensus.clone(),
         }
     }
 

@@ -4,8 +4,10 @@
 //! receive small structs and never see a `Config`. Secrets are no part of it: they come from the environment alone, so
 //! that a configuration can be shown to anyone.
 
+mod advisers;
 mod governance;
 
+pub use advisers::{Gate, JudgeModels};
 pub use governance::{Governance, GovernanceFlags, WritePolicy};
 
 use crate::models::{Embedding, Provider};
@@ -62,6 +64,9 @@ pub enum ConfigError {
     /// An address that nothing can be sent to.
     #[error("governance.webhook_url must begin with http:// or https://, or be empty for none")]
     Webhook,
+    /// Somebody outside who could not be asked.
+    #[error("{0}")]
+    Advisers(String),
     /// A secret of the environment that is none.
     #[error("TABELLION_MASTER_KEY must be 64 hex digits")]
     MasterKey,
@@ -487,10 +492,13 @@ pub struct Secrets {
     pub embedding_key: Option<String>,
     /// What news of held writes is signed with; none leaves it unsigned.
     pub webhook_secret: Option<String>,
+    /// What the endpoint of the judge asks for.
+    pub judge_key: Option<String>,
 }
 
 impl Secrets {
-    /// Reads `TABELLION_ADMIN_KEY`, `TABELLION_MASTER_KEY`, `TABELLION_EMBEDDING_KEY` and `TABELLION_WEBHOOK_SECRET`.
+    /// Reads `TABELLION_ADMIN_KEY`, `TABELLION_MASTER_KEY`, `TABELLION_EMBEDDING_KEY`, `TABELLION_WEBHOOK_SECRET` and
+    /// `TABELLION_JUDGE_KEY`.
     ///
     /// # Errors
     /// When the master key is not one, or the admin key could be guessed.
@@ -506,7 +514,7 @@ impl Secrets {
             return Err(ConfigError::AdminKey);
         }
         let (embedding_key, webhook_secret) = (var("EMBEDDING_KEY"), var("WEBHOOK_SECRET"));
-        Ok(Self { admin_key, master_key, embedding_key, webhook_secret })
+        Ok(Self { admin_key, master_key, embedding_key, webhook_secret, judge_key: var("JUDGE_KEY") })
     }
 }
 

@@ -101,12 +101,12 @@ fn consensus_of(value: &Value) -> Option<Consensus> {
 /// Who is asked, and when trouble with them was last logged.
 pub(crate) struct Advice {
     advisers: Advisers,
-    warned: Mutex<Option<Timestamp>>,
+    warned: Mutex<BTreeMap<String, Timestamp>>,
 }
 
 impl Advice {
     pub(crate) fn new(advisers: Advisers) -> Self {
-        Self { advisers, warned: Mutex::new(None) }
+        Self { advisers, warned: Mutex::default() }
     }
 
     /// Whether anybody outside looks at writes like this one.
@@ -116,12 +116,12 @@ impl Advice {
             || (self.advisers.judge.is_some() && layer.is_durable())
     }
 
-    /// Whether trouble may be logged again.
-    fn may_warn(&self, now: Timestamp) -> bool {
+    /// Whether trouble with one of them may be logged again.
+    fn may_warn(&self, whom: &str, now: Timestamp) -> bool {
         let mut warned = self.warned.lock();
-        let due = warned.is_none_or(|last| now >= last.plus(WARN_EVERY));
+        let due = warned.get(whom).is_none_or(|last| now >= last.plus(WARN_EVERY));
         if due {
-            *warned = Some(now);
+            warned.insert(whom.to_owned(), now);
         }
         due
     }
@@ -176,7 +176,7 @@ async fn ask_gates(tenant: &Tenant, call: &Call, asked: &Asked) -> Vec<RemoteFin
 
 fn unreachable_gate(tenant: &Tenant, gate: &str, error: &str) -> RemoteAnswer {
     metrics::counter!("tabellion_gate_unreachable_total", "gate" => gate.to_owned()).increment(1);
-    if tenant.advice.may_warn(tenant.now()) {
+    if tenant.advice.may_warn(gate, tenant.now()) {
         tracing::warn!(gate, error, "a gate gives no answer; its writes wait");
     }
     RemoteAnswer::Unreachable
@@ -222,7 +222,8 @@ async fn compare(
         return BTreeMap::new();
     }
     let (judge, new) = (Arc::clone(judge), statement(&request.content, STATEMENT_CHARS_MAX));
-    let answer = tokio::task::spawn_blocking(move || timed("judge".to_owned(), || judge.compare(&texts, &new)));
+    let answer =
+        tokio::task::spawn_blocking(move || timed("judge".to_owned(), || judge.compare(&texts, &new)));
     match answer.await {
         Ok(Ok(scores)) => versions.into_iter().zip(scores).filter(|(_, score)| *score > 0.0).collect(),
         Ok(Err(error)) => {
@@ -241,7 +242,8 @@ fn unflagged(tenant: &Tenant, facts: &GateFacts) -> (Vec<VersionId>, Vec<String>
     };
     let places: Vec<_> = {
         let views = tenant.shared.views.read();
-        let place = |one: &Neighbour| Some((one.known.version, views.items.find_version(one.known.version)?.lsn));
+        let place =
+            |one: &Neighbour| Some((one.known.version, views.items.find_version(one.known.version)?.lsn));
         facts.neighbours.iter().filter(open).take(KNOWN_MAX).filter_map(place).collect()
     };
     let read = |(version, lsn)| {
@@ -259,12 +261,7 @@ fn statement(content: &Content, chars_max: usize) -> String {
 }
 
 /// Which models find the statement in its excerpts: asked for canonical layers, and where the words alone leave it open.
-async fn verify(
-    tenant: &Tenant,
-    judge: &Arc<dyn Judge>,
-    asked: &Asked,
-    arguable: bool,
-) -> Option<Consensus> {
+async fn verify(tenant: &Tenant, judge: &Arc<dyn Judge>, asked: &Asked, arguable: bool) -> Option<Consensus> {
     let request = &asked.request;
     let cut = |excerpt: &String| excerpt.chars().take(EXCERPT_CHARS_MAX).collect::<String>();
     let excerpts = request.evidence.iter().filter_map(|one| one.excerpt.as_ref().map(cut));
@@ -298,7 +295,8 @@ async fn verify(
 
 fn failed(tenant: &Tenant, error: &JudgeError) {
     metrics::counter!("memory_judge_failed_total", "reason" => error.reason()).increment(1);
-    if tenant.advice.may_warn(tenant.now()) {
+    // No gate is called so: a name has no space.
+    if tenant.advice.may_warn("the judge", tenant.now()) {
         tracing::warn!(%error, "the judge says nothing; writes are judged without it");
     }
 }

@@ -389,7 +389,8 @@ async fn retry(tenant: &Tenant, kept: KeptWrite) {
         tracing::warn!("a write that was put off could not be read again; it is dropped");
         return forget(tenant, &kept);
     };
-    let waited_for = tenant.kept.read(&kept).map_or(Code::RateExceeded, |body| Wait::of(&body, kept.made).code);
+    let waited_for =
+        tenant.kept.read(&kept).map_or(Code::RateExceeded, |body| Wait::of(&body, kept.made).code);
     match write::again(tenant, &call, draft.clone(), waited_for).await {
         Ok(_) => forget(tenant, &kept),
         Err(write::Again::Later(wait)) => wait_on(tenant, &call, kept, &draft, &wait),

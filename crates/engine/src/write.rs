@@ -3,12 +3,14 @@
 mod commit;
 mod facts;
 mod flight;
+mod retry;
 mod times;
 
 pub(crate) use commit::{Commit, sign};
 pub(crate) use facts::caught_up;
 use flight::Corpus;
 pub(crate) use flight::{Flight, Flights};
+pub(crate) use retry::{Again, again};
 pub(crate) use times::{GateTimes, timed};
 
 use crate::counsel::{self, Counsel};
@@ -235,40 +237,6 @@ fn speaks_against(result: &Result<Written, Failed>) -> bool {
     }
 }
 
-/// Why a write that was put off is not committed yet.
-pub(crate) enum Again {
-    /// There is still no room, or a gate is not ready for it; there may be then.
-    Later(Wait),
-    /// It may not be.
-    Refused(Refusal),
-}
-
-/// Tries a write that was put off once more. One that waited for a gate was within its rate and budget when it came.
-pub(crate) async fn again(
-    tenant: &Tenant,
-    call: &Call,
-    draft: WriteDraft,
-    waited_for: Code,
-) -> Result<Written, Again> {
-    let body = draft.clone();
-    let request = working::claim(tenant, call, draft).check().map_err(Again::Refused)?;
-    let asked = Asked::of(tenant, call, body, request).map_err(Again::Refused)?;
-    let mut asked = Asked { unattended: true, ..asked };
-    if waited_for == Code::RateExceeded {
-        let layer = asked.request.layer;
-        let rate = tenant.governance.rate(layer);
-        let room = tenant.rates.take(call.caller.agent(), layer, rate, tenant.now());
-        room.map_err(|free_at| Again::Later(Wait::for_room(free_at)))?;
-        flow::within_budget(tenant, call, &asked.request).map_err(Again::Refused)?;
-    }
-    flow::not_suspended(tenant, call).map_err(Again::Refused)?;
-    judged(tenant, call, &mut asked).await.map_err(|failed| match failed {
-        Failed::Recorded(refusal) | Failed::Early(refusal) => {
-            Wait::for_gate(&refusal, tenant.now()).map_or(Again::Refused(refusal), Again::Later)
-        }
-    })
-}
-
 /// Takes a write through the gates and commits or stages it.
 async fn judged(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Result<Written, Failed> {
     let flight = match asked.claim.is_empty() {
@@ -451,12 +419,7 @@ pub(crate) enum Prepared {
 }
 
 /// Gathers the facts and asks the gates.
-fn look(
-    tenant: &Tenant,
-    call: &Call,
-    asked: &Asked,
-    now: Timestamp,
-) -> Result<(Judged, GateFacts), Refusal> {
+fn look(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> Result<(Judged, GateFacts), Refusal> {
     let mut stopwatch = tenant.gate_times.start();
     let gathered = facts::Gathering { tenant, call, asked, now }.facts()?;
     stopwatch.lap(GateTimes::FACTS);

@@ -122,7 +122,8 @@ fn evidence(cited: &Evidence) -> proto::Evidence {
 }
 
 fn answer(answer: Answer) -> RemoteAnswer {
-    let fault = |one: proto::Fault| RemoteFault { path: one.path, expected: one.expected, actual: one.actual };
+    let fault =
+        |one: proto::Fault| RemoteFault { path: one.path, expected: one.expected, actual: one.actual };
     match answer {
         Answer::Accept(proto::Accept {}) => RemoteAnswer::Accepts,
         Answer::Reject(proto::Reject { code, message, faults }) => {

@@ -154,11 +154,16 @@ mod tests {
     /// GOV-1.3, GOV-1.5: a no is a refusal of the gate it stands beside, in its own words, cut to size.
     #[test]
     fn a_no_is_a_refusal_in_its_own_words() {
-        let told = facts(vec![finding("pii", GateName::Policy, no(&format!("a\u{1b}[31m{}", "b".repeat(9_000))))]);
+        let told =
+            facts(vec![finding("pii", GateName::Policy, no(&format!("a\u{1b}[31m{}", "b".repeat(9_000))))]);
         assert!(check(&told, GateName::Schema).is_ok());
         let refusal = check(&told, GateName::Policy).unwrap_err();
         assert_eq!((refusal.code, refusal.gate), (Code::GateRejected, Some(GateName::Policy)));
-        assert!(refusal.message.starts_with("the gate `pii` says no (CARD): a [31mbbb"), "{}", refusal.message);
+        assert!(
+            refusal.message.starts_with("the gate `pii` says no (CARD): a [31mbbb"),
+            "{}",
+            refusal.message
+        );
         assert!(refusal.message.chars().count() < 600 && refusal.errors.len() == FAULTS_MAX);
         assert_eq!(refusal.errors[0].path, "/text");
         assert!(refusal.errors[0].expected.as_ref().is_some_and(|words| !words.is_empty()));
@@ -176,7 +181,8 @@ mod tests {
         let refusal = settled(&told).unwrap_err();
         assert_eq!((refusal.code, refusal.gate), (Code::GateDeferred, Some(GateName::Policy)));
         assert_eq!(refusal.retry_after, Some(DEFERRAL_MAX));
-        let down = settled(&facts(vec![finding("a", GateName::Schema, RemoteAnswer::Unreachable)])).unwrap_err();
+        let down =
+            settled(&facts(vec![finding("a", GateName::Schema, RemoteAnswer::Unreachable)])).unwrap_err();
         assert_eq!((down.code, down.retry_after), (Code::GateUnreachable, Some(UNREACHABLE_AFTER)));
         assert!(settled(&facts(vec![finding("c", GateName::Dedup, RemoteAnswer::Accepts)])).is_ok());
     }

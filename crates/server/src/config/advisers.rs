@@ -91,7 +91,9 @@ impl Gate {
         Ok(Place {
             name: self.name.clone(),
             origin: origin(&self.url).ok_or_else(|| {
-                wrong(format!("{name}: url must be http://, a host and a port, such as http://127.0.0.1:7700"))
+                wrong(format!(
+                    "{name}: url must be http://, a host and a port, such as http://127.0.0.1:7700"
+                ))
             })?,
             at: gate(&self.at).ok_or_else(|| wrong(format!("{name}: at must be one of {}", gate_words())))?,
             layers: logged_layers(&self.layers).ok_or_else(|| {
@@ -137,7 +139,9 @@ impl JudgeModels {
         }
         let named: BTreeSet<&String> = self.models.iter().filter(|model| !model.trim().is_empty()).collect();
         if named.len() != self.models.len() || !(1..=MODELS_MAX).contains(&named.len()) {
-            return Err(wrong(format!("governance.judge.models must name 1 to {MODELS_MAX} models, each once")));
+            return Err(wrong(format!(
+                "governance.judge.models must name 1 to {MODELS_MAX} models, each once"
+            )));
         }
         check_time("governance.judge", self.timeout_ms)
     }
@@ -211,14 +215,23 @@ mod tests {
         check_gate(|_| (), None);
         check_gate(|gate| gate.url = "http://[::1]:7700/".to_owned(), None);
         check_gate(|gate| gate.name = "with space".to_owned(), Some("name"));
-        for url in ["", "127.0.0.1:7700", "ftp://a", "https://a:1", "http://u:p@a:1", "http://a:1/x", "http://a:1?k=v"] {
+        for url in [
+            "",
+            "127.0.0.1:7700",
+            "ftp://a",
+            "https://a:1",
+            "http://u:p@a:1",
+            "http://a:1/x",
+            "http://a:1?k=v",
+        ] {
             check_gate(|gate| gate.url = url.to_owned(), Some("`pii`: url must be http://"));
         }
         check_gate(|gate| gate.at = "preflight".to_owned(), Some("schema, factual"));
         check_gate(|gate| gate.layers = vec!["working".to_owned()], Some("layers"));
         check_gate(|gate| gate.layers.clear(), Some("layers"));
         check_gate(|gate| gate.timeout_ms = 0, Some("timeout_ms must be 1 to"));
-        let many = |count: usize| (0..count).map(|n| Gate { name: format!("g{n}"), ..pii() }).collect::<Vec<_>>();
+        let many =
+            |count: usize| (0..count).map(|n| Gate { name: format!("g{n}"), ..pii() }).collect::<Vec<_>>();
         assert!(check(&many(GATES_MAX), &JudgeModels::default()).is_ok());
         assert!(check(&many(GATES_MAX + 1), &JudgeModels::default()).is_err());
         assert!(check(&[pii(), pii()], &JudgeModels::default()).is_err());

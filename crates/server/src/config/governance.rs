@@ -1,7 +1,7 @@
 //! `[governance]`: how writes are governed, unless a policy of the tenant says otherwise.
 
-use super::advisers::{self, Gate, JudgeModels};
 use super::ConfigError;
+use super::advisers::{self, Gate, JudgeModels};
 use serde::{Deserialize, Serialize};
 use tabellion_core::gate::Strictness;
 use tabellion_core::time::Period;
@@ -125,11 +125,7 @@ impl Governance {
     ///
     /// # Errors
     /// When one of them could not be asked as configured.
-    pub fn advisers(
-        &self,
-        judge_key: Option<String>,
-        runtime: &Handle,
-    ) -> Result<Advisers, ConfigError> {
+    pub fn advisers(&self, judge_key: Option<String>, runtime: &Handle) -> Result<Advisers, ConfigError> {
         advisers::open(&self.gates, &self.judge, judge_key, runtime)
     }
 

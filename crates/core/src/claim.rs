@@ -250,6 +250,8 @@ pub enum Method {
     Predicate,
     /// An end lies before its start.
     Order,
+    /// A model finds that the two contradict each other.
+    Nli,
 }
 
 impl Method {
@@ -263,10 +265,11 @@ impl Method {
             Self::Date => "date",
             Self::Predicate => "predicate",
             Self::Order => "order",
+            Self::Nli => "nli",
         }
     }
 
-    /// D6: how sure the method is.
+    /// D6: how sure the method is; a model says so itself, each time.
     #[must_use]
     pub fn score(self) -> f64 {
         match self {
@@ -274,6 +277,7 @@ impl Method {
             Self::Antonym => 0.90,
             Self::Number | Self::Date | Self::Order => 0.95,
             Self::Predicate => 0.99,
+            Self::Nli => 1.0,
         }
     }
 }

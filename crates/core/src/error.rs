@@ -176,6 +176,14 @@ codes! {
     WritesSuspended => "WRITES_SUSPENDED", Forbidden;
     /// A procedure needs tests, and they must pass.
     TestsFailed => "TESTS_FAILED", Invalid;
+    /// A gate outside the server says no.
+    GateRejected => "GATE_REJECTED", Invalid;
+    /// A gate outside the server wants to be asked again; the write is tried again by itself.
+    GateDeferred => "GATE_DEFERRED", Unavailable;
+    /// A gate outside the server gives no answer; the write is tried again by itself.
+    GateUnreachable => "GATE_UNREACHABLE", Unavailable;
+    /// Most models do not find the statement in its excerpts.
+    ConsensusMissing => "CONSENSUS_MISSING", Conflict;
     /// A fault of ours; the log has the details.
     Internal => "INTERNAL", Internal;
 }

@@ -3,6 +3,7 @@
 //! Invariant (gates are pure): a gate is a function of the request, the gathered facts and the time. Invariant (admitted
 //! means judged): an `Admitted` comes only from `judge`, and only an `Admitted` can be sealed.
 
+mod consensus;
 mod contradiction;
 mod dedup;
 mod evidence;
@@ -12,16 +13,19 @@ mod policy;
 mod procedure;
 mod provenance;
 mod read;
+mod remote;
 mod request;
 mod risk;
 mod schema;
 mod strictness;
 
+pub use consensus::Consensus;
 pub use contradiction::{Against, contradictions};
 pub use dedup::{SEMANTIC_MIN, duplicate};
 pub use facts::{Approval, GateFacts, Known, Likeness, Neighbour, Twin, Weighed};
 pub use factual::{SUPPORT_UNSEEN, authority, fact_score, support, threshold};
 pub use read::{IDENTITY_FIELDS, JSON_DEPTH_MAX, read_write};
+pub use remote::{DEFERRAL_MAX, RemoteAnswer, RemoteFault, RemoteFinding};
 pub use request::{EvidenceDraft, Replaces, TripleDraft, WriteDraft, WriteRequest};
 pub use risk::{Hold, REPUTATION_MIN, Risk};
 pub use strictness::{Force, Rules, Strictness};
@@ -126,6 +130,8 @@ pub struct Assessment {
     pub risk: Risk,
     /// What speaks against it.
     pub against: Vec<Against>,
+    /// What models say of its excerpts, where they were asked.
+    pub consensus: Option<Consensus>,
 }
 
 impl Assessment {
@@ -147,6 +153,7 @@ impl Assessment {
             composite: 0.2 + 0.5 * fact + 0.3 * unopposed,
             risk: Risk::of(request.layer, facts, !against.is_empty(), authority, confidence),
             against,
+            consensus: facts.consensus.clone(),
         }
     }
 
@@ -308,22 +315,27 @@ pub fn judge(
     }
     let content = request.content.canonical().map_err(|_| schema::not_canonical())?;
     procedure::check(&request, rules.factual)?;
+    remote::check(facts, GateName::Schema)?;
     passed(GateName::Schema);
     let assessment = Assessment::of(&request, facts);
     evidence::check(&request, facts, rules.factual)?;
     let factual = factual::check(&request, facts, rules.factual)?;
+    remote::check(facts, GateName::Factual)?;
     passed(GateName::Factual);
     let reliance = assessment.reliance(facts);
     let opposed = contradiction::check(&request, facts, &assessment.against, reliance, rules.contradiction)?;
+    remote::check(facts, GateName::Contradiction)?;
     passed(GateName::Contradiction);
     let twin = dedup::check(&request, facts, rules.dedup)?;
+    remote::check(facts, GateName::Dedup)?;
     passed(GateName::Dedup);
     provenance::check(&request, facts)?;
+    remote::check(facts, GateName::Provenance)?;
     passed(GateName::Provenance);
     let tier = policy::tier(request.tier)?;
     let mut causes: Vec<Cause> = Vec::new();
     let mut merging = None;
-    for finding in [opposed, twin, factual] {
+    for finding in [opposed, twin, factual, consensus::check(facts)] {
         match finding {
             Finding::Nothing => {}
             Finding::Holds(cause) => causes.push(cause),
@@ -331,6 +343,8 @@ pub fn judge(
         }
     }
     let hold = policy::hold(&request, facts, &assessment, rules.risk, &mut causes);
+    remote::check(facts, GateName::Policy)?;
+    remote::settled(facts)?;
     passed(GateName::Policy);
     if hold > Hold::Auto && facts.approval.is_none() {
         return Ok(Judged::Held(Box::new(Held { request, tier, hold, causes, assessment, content })));

@@ -62,6 +62,12 @@ impl Period {
         Self(secs.saturating_mul(1_000_000))
     }
 
+    /// A period of whole milliseconds.
+    #[must_use]
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis.saturating_mul(1_000))
+    }
+
     /// A period of whole days.
     #[must_use]
     pub const fn from_days(days: u64) -> Self {

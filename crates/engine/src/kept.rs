@@ -7,6 +7,7 @@ use crate::tenant::{Tenant, storage};
 use crate::write::{self, Asked};
 use crate::{Call, OpenError};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -17,6 +18,7 @@ use tabellion_core::id::{DeferralId, KeyId, RefusalId};
 use tabellion_core::seal::{Secret, close as seal, open as unseal};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_store::{KeptStore, KeptWrite};
+use tokio::task::JoinSet;
 
 /// How often a write that was put off is tried.
 const ATTEMPTS_MAX: u32 = 5;
@@ -25,6 +27,9 @@ const WAIT_FIRST_SECS: u64 = 1;
 const WAIT_LONGEST_SECS: u64 = 300;
 /// Writes tried again in one go.
 const BATCH: u32 = 256;
+/// Authors whose writes are tried at the same time, and writes of one of them in one go.
+const AUTHORS_MAX: usize = 16;
+const OF_AUTHOR_MAX: usize = 16;
 /// Between two looks at what is due.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// Rows of a listing.
@@ -68,24 +73,91 @@ fn author_bytes(caller: &Caller) -> [u8; 32] {
     author
 }
 
+/// What a write that is put off waits for, and until when at least.
+pub(crate) struct Wait {
+    gate: GateName,
+    code: Code,
+    message: String,
+    until: Timestamp,
+}
+
+impl Wait {
+    /// For room within a rate.
+    pub(crate) fn for_room(free_at: Timestamp) -> Self {
+        let message = "this agent writes faster than its rate; the write is kept and committed by itself";
+        Self {
+            gate: GateName::Preflight,
+            code: Code::RateExceeded,
+            message: message.to_owned(),
+            until: free_at,
+        }
+    }
+
+    /// For a gate outside this process; none if the refusal is a real one.
+    pub(crate) fn for_gate(refusal: &Refusal, now: Timestamp) -> Option<Self> {
+        let waits = matches!(refusal.code, Code::GateDeferred | Code::GateUnreachable);
+        waits.then(|| Self {
+            gate: refusal.gate.unwrap_or(GateName::Policy),
+            code: refusal.code,
+            message: refusal.message.clone(),
+            until: refusal.retry_after.map_or(now, |period| now.plus(period)),
+        })
+    }
+
+    /// What a kept write waits for, as its row has it.
+    fn of(body: &Value, until: Timestamp) -> Self {
+        let text = |name: &str| body.get(name).and_then(Value::as_str);
+        let code = Code::ALL.iter().copied().find(|code| Some(code.as_str()) == text("code"));
+        let gate = GateName::ALL.iter().copied().find(|gate| Some(gate.as_str()) == text("gate"));
+        match (gate, code, text("message")) {
+            (Some(gate), Some(code), Some(message)) => {
+                Self { gate, code, message: message.to_owned(), until }
+            }
+            _ => Self::for_room(until),
+        }
+    }
+
+    fn deferral(self, id: DeferralId, now: Timestamp) -> Deferral {
+        Deferral {
+            pending_id: id.to_string(),
+            gate: self.gate,
+            code: self.code,
+            message: self.message,
+            retry_after: Some(self.until.since(now)),
+        }
+    }
+
+    /// Why there is no more waiting.
+    fn exhausted(&self) -> Refusal {
+        let message = match self.code {
+            Code::RateExceeded => {
+                "it found no room however often it was tried; write it again, or import it".to_owned()
+            }
+            _ => format!("however often it was tried, {}; write it again later", self.message),
+        };
+        Refusal::new(Code::RetryExhausted, message).at(self.gate)
+    }
+}
+
 /// Puts a write off: it is durable before the answer, and tried again when there is room.
 pub(crate) async fn put_off(
     tenant: &Tenant,
     call: &Call,
     asked: &Asked,
-    free_at: Timestamp,
+    wait: Wait,
 ) -> Result<Written, Refusal> {
-    let id = match keep_put_off(tenant, call, asked, free_at)? {
+    let now = tenant.now();
+    let until = wait.until.max(now.plus(Period::from_secs(WAIT_FIRST_SECS)));
+    let wait = Wait { until, ..wait };
+    let id = match keep_put_off(tenant, call, asked, &wait)? {
         PutOff::Known(known) => return Ok(write::deferred(known)),
         PutOff::New(id) => id,
     };
-    let now = tenant.now();
-    let due = free_at.max(now.plus(Period::from_secs(WAIT_FIRST_SECS)));
     tenant.sequencer.trail_now(tenant.row(call, write::ACTION, "deferred", vec![id.to_string()])).await?;
-    Ok(write::deferred(deferral(id, due, now)))
+    Ok(write::deferred(wait.deferral(id, now)))
 }
 
-/// What became of a write that is too fast.
+/// What became of a write that has to wait.
 enum PutOff {
     /// It waits now.
     New(DeferralId),
@@ -94,7 +166,7 @@ enum PutOff {
 }
 
 /// Looks and keeps in one step, so that the same write never waits twice.
-fn keep_put_off(tenant: &Tenant, call: &Call, asked: &Asked, free_at: Timestamp) -> Result<PutOff, Refusal> {
+fn keep_put_off(tenant: &Tenant, call: &Call, asked: &Asked, wait: &Wait) -> Result<PutOff, Refusal> {
     let _one_at_a_time = tenant.kept.putting.lock();
     if let Some(known) = waiting(tenant, asked)? {
         return Ok(PutOff::Known(known));
@@ -103,19 +175,17 @@ fn keep_put_off(tenant: &Tenant, call: &Call, asked: &Asked, free_at: Timestamp)
     let waiting = tenant.kept.store.waiting_of(&author).map_err(|error| storage(&error))?;
     if waiting >= tenant.governance.deferrals_max {
         let message = format!("{waiting} writes of this agent are put off already; slow down");
-        let period = free_at.since(tenant.now());
+        let period = wait.until.since(tenant.now());
         return Err(Refusal::new(Code::DeferralsFull, message).at(GateName::Preflight).retry_after(period));
     }
     let now = tenant.now();
     let id = DeferralId::from_bytes(tenant.entropy.bytes());
-    let body =
-        json!({"write": asked.body.to_body(), "key": call.caller.key().to_string(), "item": asked.body.item});
-    let due = free_at.max(now.plus(Period::from_secs(WAIT_FIRST_SECS)));
+    let body = waiting_body(&asked.body, &call.caller, wait);
     let kept = KeptWrite {
         id: *id.as_bytes(),
         author,
         token: asked.token,
-        due: Some(due),
+        due: Some(wait.until),
         ends: now.plus(tenant.governance.refusals_kept),
         attempts: 0,
         made: now,
@@ -126,15 +196,15 @@ fn keep_put_off(tenant: &Tenant, call: &Call, asked: &Asked, free_at: Timestamp)
     Ok(PutOff::New(id))
 }
 
-fn deferral(id: DeferralId, due: Timestamp, now: Timestamp) -> Deferral {
-    Deferral {
-        pending_id: id.to_string(),
-        gate: GateName::Preflight,
-        code: Code::RateExceeded,
-        message: "this agent writes faster than its rate; the write is kept and committed by itself"
-            .to_owned(),
-        retry_after: Some(due.since(now)),
-    }
+fn waiting_body(draft: &WriteDraft, caller: &Caller, wait: &Wait) -> Value {
+    json!({
+        "write": draft.to_body(),
+        "item": draft.item,
+        "key": caller.key().to_string(),
+        "gate": wait.gate.as_str(),
+        "code": wait.code.as_str(),
+        "message": wait.message,
+    })
 }
 
 /// What the same write waits for, if it was put off already.
@@ -144,7 +214,10 @@ pub(crate) fn waiting(tenant: &Tenant, asked: &Asked) -> Result<Option<Deferral>
     }
     let kept = tenant.kept.store.waiting(&asked.token).map_err(|error| storage(&error))?;
     let now = tenant.now();
-    Ok(kept.and_then(|kept| Some(deferral(DeferralId::from_bytes(kept.id), kept.due?, now))))
+    Ok(kept.and_then(|kept| {
+        let wait = Wait::of(&tenant.kept.read(&kept)?, kept.due?);
+        Some(wait.deferral(DeferralId::from_bytes(kept.id), now))
+    }))
 }
 
 /// Keeps a refused write for its author; the refusal says where.
@@ -274,7 +347,7 @@ fn run(tenant: &Weak<Tenant>) {
         let Some(tenant) = tenant.upgrade().filter(|tenant| tenant.sequencer.is_well()) else { return };
         let now = tenant.now();
         match tenant.kept.store.due(now, BATCH) {
-            Ok(due) => due.into_iter().for_each(|kept| runtime.block_on(retry(&tenant, kept))),
+            Ok(due) => runtime.block_on(retry_all(&tenant, due)),
             Err(error) => tracing::warn!(%error, "what was put off could not be read"),
         }
         if let Err(error) = tenant.kept.store.forget_ended(now) {
@@ -285,15 +358,42 @@ fn run(tenant: &Weak<Tenant>) {
     }
 }
 
+/// Tries what is due: the writes of one author in their order, those of several at the same time, so that nobody waits for
+/// another's slow gate. What an author has beyond a few is still due at the next look.
+async fn retry_all(tenant: &Arc<Tenant>, due: Vec<KeptWrite>) {
+    let mut authors: BTreeMap<[u8; 32], Vec<KeptWrite>> = BTreeMap::new();
+    for kept in due {
+        let own = authors.entry(kept.author).or_default();
+        if own.len() < OF_AUTHOR_MAX {
+            own.push(kept);
+        }
+    }
+    let mut trying = JoinSet::new();
+    for (_, own) in authors {
+        if trying.len() >= AUTHORS_MAX {
+            trying.join_next().await;
+        }
+        let tenant = Arc::clone(tenant);
+        trying.spawn(async move {
+            for kept in own {
+                retry(&tenant, kept).await;
+            }
+        });
+    }
+    while trying.join_next().await.is_some() {}
+}
+
 /// Tries a write again; one that finds no room waits on, one that a gate refuses is kept as refused.
 async fn retry(tenant: &Tenant, kept: KeptWrite) {
     let Some((call, draft)) = revived(tenant, &kept) else {
         tracing::warn!("a write that was put off could not be read again; it is dropped");
         return forget(tenant, &kept);
     };
-    match write::again(tenant, &call, draft.clone()).await {
+    let waited_for =
+        tenant.kept.read(&kept).map_or(Code::RateExceeded, |body| Wait::of(&body, kept.made).code);
+    match write::again(tenant, &call, draft.clone(), waited_for).await {
         Ok(_) => forget(tenant, &kept),
-        Err(write::Again::Full(free_at)) => wait_on(tenant, &call, kept, &draft, free_at),
+        Err(write::Again::Later(wait)) => wait_on(tenant, &call, kept, &draft, &wait),
         Err(write::Again::Refused(refusal)) => end(tenant, &call, &kept, &draft, &refusal),
     }
 }
@@ -316,18 +416,16 @@ fn revived(tenant: &Tenant, kept: &KeptWrite) -> Option<(Call, WriteDraft)> {
     Some((Call { caller, request_id: None }, draft_of(tenant, kept)?))
 }
 
-fn wait_on(tenant: &Tenant, call: &Call, kept: KeptWrite, draft: &WriteDraft, free_at: Timestamp) {
+fn wait_on(tenant: &Tenant, call: &Call, kept: KeptWrite, draft: &WriteDraft, wait: &Wait) {
     let attempts = kept.attempts + 1;
     if attempts >= ATTEMPTS_MAX {
-        let message = "it found no room however often it was tried; write it again, or import it";
-        let refusal = Refusal::new(Code::RetryExhausted, message).at(GateName::Preflight);
-        return end(tenant, call, &kept, draft, &refusal);
+        return end(tenant, call, &kept, draft, &wait.exhausted());
     }
-    let wait = (WAIT_FIRST_SECS << attempts).min(WAIT_LONGEST_SECS);
-    let due = Some(tenant.now().plus(Period::from_secs(wait)).max(free_at));
-    if let Err(error) =
-        tenant.kept.store.put(&KeptWrite { attempts, due, ..kept }, tenant.governance.refusals_max)
-    {
+    let backoff = (WAIT_FIRST_SECS << attempts).min(WAIT_LONGEST_SECS);
+    let due = Some(tenant.now().plus(Period::from_secs(backoff)).max(wait.until));
+    let closed = tenant.kept.close(tenant, &kept.id, &waiting_body(draft, &call.caller, wait));
+    let kept = KeptWrite { attempts, due, closed, ..kept };
+    if let Err(error) = tenant.kept.store.put(&kept, tenant.governance.refusals_max) {
         tracing::warn!(%error, "a write that was put off could not be put off again");
     }
 }

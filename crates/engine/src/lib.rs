@@ -1,10 +1,11 @@
 //! The service layer: one file per operation. Each gathers facts, asks `core`, and commits to `store`.
 //!
-//! Invariant: knows no protocol. Owns the clock, entropy and embedder ports. No operation exists without a `Call`, and a `Call` holds
+//! Invariant: knows no protocol. Owns the ports: clock, entropy, embedder, gates and models outside. No operation exists without a `Call`, and a `Call` holds
 //! a `Caller` that only a credential can make.
 
 mod anomaly;
 mod change;
+mod counsel;
 mod embedding;
 mod flow;
 mod fold;
@@ -156,6 +157,7 @@ impl Engine {
             limits: options.limits,
             audit_reads: options.audit_reads,
             governance: options.governance.clone(),
+            advisers: options.advisers.clone(),
             news: self.inner.news.clone(),
         };
         let tenant = Tenant::open(id, &options).map(Arc::new)?;

@@ -114,4 +114,6 @@ pub struct Options {
     pub audit_reads: AuditReads,
     /// How writes are governed.
     pub governance: Governance,
+    /// Who outside is asked about writes.
+    pub advisers: ports::Advisers,
 }

@@ -1,6 +1,11 @@
-//! What the engine asks of the outside: the time, chance, and what a text means. Everything else it is given.
+//! What the engine asks of the outside: the time, chance, what a text means, and what gates and models there say of a write.
+//! Everything else it is given.
 
 use parking_lot::Mutex;
+use std::sync::Arc;
+use tabellion_core::gate::{GateName, RemoteAnswer};
+use tabellion_core::item::Layer;
+use tabellion_core::provenance::Evidence;
 use tabellion_core::time::Timestamp;
 
 /// Tells the time. Asked once per operation.
@@ -52,6 +57,111 @@ pub enum EmbedError {
     /// The model answered within its time, but not with vectors of its own kind.
     #[error("the embedding model answered nonsense: {0}")]
     Nonsense(String),
+}
+
+/// A gate outside this process, asked about every write of its layers that the gates inside let through.
+pub trait RemoteGate: Send + Sync {
+    /// What the operator calls it.
+    fn name(&self) -> &str;
+
+    /// The gate of this process that it stands beside.
+    fn at(&self) -> GateName;
+
+    /// Whether it is asked about writes of this layer.
+    fn looks_at(&self, layer: Layer) -> bool;
+
+    /// Its answer. Blocks, no longer than its time limit; called on threads that may.
+    ///
+    /// # Errors
+    /// When there is no answer, or none of the contract's. Then the write waits.
+    fn ask(&self, question: &GateQuestion) -> Result<RemoteAnswer, GateError>;
+}
+
+/// A write, as a gate outside this process is told of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GateQuestion {
+    /// The request's number; empty for a write that is tried again.
+    pub request_id: String,
+    /// Where it would live.
+    pub namespace: String,
+    /// The layer.
+    pub layer: Layer,
+    /// The agent that writes.
+    pub agent: String,
+    /// The user it writes for.
+    pub user: String,
+    /// The content, as canonical JSON.
+    pub content: String,
+    /// What it cites.
+    pub evidence: Vec<Evidence>,
+    /// What the writer claims, 0 to 1.
+    pub confidence: f64,
+}
+
+/// Why a gate gave no answer. The words are for the operator's log: they hold nothing of the write.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct GateError(pub String);
+
+/// Models that read two texts and say how they stand to each other.
+pub trait Judge: Send + Sync {
+    /// The models, by name. The first compares; all of them verify.
+    fn models(&self) -> &[String];
+
+    /// How surely each known statement and the new one cannot both hold, 0 to 1, in order. Blocks, within a time limit.
+    ///
+    /// # Errors
+    /// When the model cannot be asked, or its answer is not of the form asked for. Then nothing of it counts.
+    fn compare(&self, known: &[String], new: &str) -> Result<Vec<f64>, JudgeError>;
+
+    /// Whether a model finds a statement borne out by excerpts. Blocks, within a time limit.
+    ///
+    /// # Errors
+    /// As for `compare`.
+    fn bears_out(&self, model: &str, statement: &str, excerpts: &[String]) -> Result<bool, JudgeError>;
+}
+
+/// Why a model said nothing. The words are for the operator's log: they hold neither text nor secrets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JudgeError {
+    /// Nobody there.
+    #[error("it cannot be reached: {0}")]
+    Unreachable(String),
+    /// No answer within its time.
+    #[error("it took too long")]
+    Slow,
+    /// It refuses to answer.
+    #[error("it answered with status {0}")]
+    Status(u16),
+    /// An answer larger than any should be.
+    #[error("its answer is too large")]
+    TooLarge,
+    /// An answer of another form than was asked for.
+    #[error("it answered nonsense: {0}")]
+    Nonsense(&'static str),
+}
+
+impl JudgeError {
+    /// One word for the metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Unreachable(_) => "unreachable",
+            Self::Slow => "timeout",
+            Self::Status(_) => "status",
+            Self::TooLarge => "too_large",
+            Self::Nonsense(_) => "nonsense",
+        }
+    }
+}
+
+/// Who outside this process is asked about writes; by default nobody.
+#[derive(Clone, Default)]
+pub struct Advisers {
+    /// Gates.
+    pub gates: Vec<Arc<dyn RemoteGate>>,
+    /// Models.
+    pub judge: Option<Arc<dyn Judge>>,
 }
 
 /// The machine's clock.

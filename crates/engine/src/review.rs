@@ -12,7 +12,7 @@ use crate::reply::{Deferral, Feedback, ReviewReply, WriteStatus, Written};
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::write::{self, Asked, Flight};
-use crate::{Call, Notice, flow::Pace};
+use crate::{Call, Notice, counsel, flow::Pace};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -171,6 +171,7 @@ fn findings(held: &Held) -> Value {
         "authority": assessment.authority,
         "adjusted_confidence": assessment.confidence,
         "validation_score": assessment.composite,
+        "consensus": counsel::consensus_json(assessment.consensus.as_ref()),
         "content_hash": hex(&sha256(&held.content)),
     })
 }

@@ -1,6 +1,7 @@
 //! One tenant at run time: its logs, keys, views and writer.
 
 use crate::anomaly::Habits;
+use crate::counsel::Advice;
 use crate::embedding::Embedding;
 use crate::flow::Rates;
 use crate::fold::{self, Checkpoint, Source};
@@ -9,7 +10,7 @@ use crate::index::Trailing;
 use crate::kept::Kept;
 use crate::notice::{News, Notices};
 use crate::outcome::Searches;
-use crate::ports::Entropy;
+use crate::ports::{Advisers, Entropy};
 use crate::reputation::{Readers, Reputations};
 use crate::review::Escalations;
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
@@ -186,6 +187,7 @@ pub(crate) struct TenantOptions<'a> {
     pub(crate) limits: EngineLimits,
     pub(crate) audit_reads: AuditReads,
     pub(crate) governance: Governance,
+    pub(crate) advisers: Advisers,
     pub(crate) news: News,
 }
 
@@ -208,6 +210,7 @@ pub(crate) struct Tenant {
     pub(crate) habits: Habits,
     pub(crate) gate_times: GateTimes,
     pub(crate) flights: Flights,
+    pub(crate) advice: Advice,
     pub(crate) provenance_key: Secret,
     pub(crate) public_key: VerifyingKey,
     audit_reads: AuditReads,
@@ -289,6 +292,7 @@ impl Tenant {
             habits: Habits::default(),
             gate_times: GateTimes::default(),
             flights: Flights::default(),
+            advice: Advice::new(options.advisers.clone()),
             provenance_key: keys.tenant_secret().derive("tabellion/v1/provenance"),
             public_key,
             audit_reads: options.audit_reads,

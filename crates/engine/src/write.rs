@@ -3,6 +3,7 @@
 mod commit;
 mod facts;
 mod flight;
+mod retry;
 mod times;
 mod turn;
 
@@ -10,10 +11,13 @@ pub(crate) use commit::{Commit, sign};
 pub(crate) use facts::caught_up;
 use flight::Corpus;
 pub(crate) use flight::{Flight, Flights};
-pub(crate) use times::GateTimes;
+pub(crate) use retry::{Again, again};
+pub(crate) use times::{GateTimes, timed};
 pub use turn::{Turn, Turns};
 
+use crate::counsel::{self, Counsel};
 use crate::flow::{self, Pace};
+use crate::kept::Wait;
 use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
@@ -54,6 +58,8 @@ pub(crate) struct Asked {
     pub(crate) approval: Option<Approval>,
     /// Whether nobody waits for the answer.
     pub(crate) unattended: bool,
+    /// What was said of it outside this process; none until somebody was asked.
+    pub(crate) counsel: Option<Counsel>,
 }
 
 impl Asked {
@@ -92,6 +98,7 @@ impl Asked {
             body,
             approval: None,
             unattended: false,
+            counsel: None,
         })
     }
 }
@@ -194,7 +201,7 @@ async fn write_logged(
     body: WriteDraft,
     pace: Pace,
 ) -> Result<Written, Failed> {
-    let asked = Asked::of(tenant, call, body, request)?;
+    let mut asked = Asked::of(tenant, call, body, request)?;
     if let Some(known) = already(tenant, call, &asked).await? {
         return Ok(known);
     }
@@ -209,13 +216,19 @@ async fn write_logged(
         let layer = asked.request.layer;
         let rate = tenant.governance.rate(layer);
         if let Err(free_at) = tenant.rates.take(call.caller.agent(), layer, rate, tenant.now()) {
-            return kept::put_off(tenant, call, &asked, free_at).await.map_err(Failed::from);
+            return kept::put_off(tenant, call, &asked, Wait::for_room(free_at)).await.map_err(Failed::from);
         }
     }
     if let Some(turn) = &mut turn {
         turn.comes().await;
     }
-    let result = judged(tenant, call, &asked, turn).await;
+    let result = match judged(tenant, call, &mut asked, turn).await {
+        Err(Failed::Early(refusal)) => match Wait::for_gate(&refusal, tenant.now()) {
+            Some(wait) => return kept::put_off(tenant, call, &asked, wait).await.map_err(Failed::from),
+            None => Err(Failed::Early(refusal)),
+        },
+        other => other,
+    };
     if limited && !tenant.is_person(&call.caller) {
         anomaly::watch(tenant, call.caller.agent(), &asked.claim, speaks_against(&result)).await;
     }
@@ -233,37 +246,45 @@ fn speaks_against(result: &Result<Written, Failed>) -> bool {
     }
 }
 
-/// Why a write that was put off is not committed yet.
-pub(crate) enum Again {
-    /// There is still no room; there may be then.
-    Full(Timestamp),
-    /// It may not be.
-    Refused(Refusal),
-}
-
-/// Tries a write that was put off once more.
-pub(crate) async fn again(tenant: &Tenant, call: &Call, draft: WriteDraft) -> Result<Written, Again> {
-    let body = draft.clone();
-    let request = working::claim(tenant, call, draft).check().map_err(Again::Refused)?;
-    let asked = Asked::of(tenant, call, body, request).map_err(Again::Refused)?;
-    let asked = Asked { unattended: true, ..asked };
-    let layer = asked.request.layer;
-    let rate = tenant.governance.rate(layer);
-    tenant.rates.take(call.caller.agent(), layer, rate, tenant.now()).map_err(Again::Full)?;
-    flow::not_suspended(tenant, call).map_err(Again::Refused)?;
-    flow::within_budget(tenant, call, &asked.request).map_err(Again::Refused)?;
-    judged(tenant, call, &asked, None).await.map_err(|failed| match failed {
-        Failed::Recorded(refusal) | Failed::Early(refusal) => Again::Refused(refusal),
-    })
-}
-
-/// Takes a write through the gates and commits or stages it.
-async fn judged(tenant: &Tenant, call: &Call, asked: &Asked, turn: Option<Turn>) -> Result<Written, Failed> {
+/// Takes a write through the gates and commits or stages it. One that is looked at outside as well does not keep those
+/// whose turn comes after it waiting.
+async fn judged(
+    tenant: &Tenant,
+    call: &Call,
+    asked: &mut Asked,
+    turn: Option<Turn>,
+) -> Result<Written, Failed> {
     let flight = match asked.claim.is_empty() {
         true => None,
         false => Some(tenant.flights.take_off(&asked.corpus(call), &asked.claim).await),
     };
-    committed_or_staged(tenant, call, asked, flight, turn).await
+    let turn = turn.filter(|_| !tenant.advice.concerns(asked));
+    match advised(tenant, call, asked).await {
+        Ok(()) => committed_or_staged(tenant, call, asked, flight, turn).await,
+        Err(refusal) => known_or(tenant, call, asked, refusal).await,
+    }
+}
+
+/// Has a write that the gates of this process let through looked at outside, once, if anybody there is to look at it.
+///
+/// # Errors
+/// When a gate of this process refuses it: then nothing of it leaves.
+pub(crate) async fn advised(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Result<(), Refusal> {
+    if !tenant.advice.concerns(asked) {
+        return Ok(());
+    }
+    facts::caught_up(tenant, asked.strictness, asked.request.layer).await?;
+    let (judged, gathered) = look(tenant, call, asked, tenant.now())?;
+    asked.counsel = Some(counsel::hear(tenant, call, asked, &judged, &gathered).await);
+    Ok(())
+}
+
+/// What says the same may be this very write, committed a moment ago.
+async fn known_or(tenant: &Tenant, call: &Call, asked: &Asked, refusal: Refusal) -> Result<Written, Failed> {
+    match is_duplicate(refusal.code) {
+        true => already(tenant, call, asked).await?.ok_or(Failed::Early(refusal)),
+        false => Err(Failed::Early(refusal)),
+    }
 }
 
 async fn committed_or_staged(
@@ -276,11 +297,8 @@ async fn committed_or_staged(
     for _ in 0..ATTEMPTS_MAX {
         facts::caught_up(tenant, asked.strictness, asked.request.layer).await?;
         let prepared = match prepare(tenant, call, asked) {
-            // What says the same may be this very write, committed a moment ago.
-            Err(refusal) if is_duplicate(refusal.code) => {
-                return already(tenant, call, asked).await?.ok_or(Failed::Early(refusal));
-            }
-            other => other?,
+            Err(refusal) => return known_or(tenant, call, asked, refusal).await,
+            Ok(prepared) => prepared,
         };
         let prepared = match prepared {
             Prepared::Commit(prepared) => *prepared,
@@ -425,13 +443,19 @@ pub(crate) enum Prepared {
 }
 
 /// Gathers the facts and asks the gates.
-pub(crate) fn prepare(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Prepared, Refusal> {
-    let now = tenant.now();
+fn look(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> Result<(Judged, GateFacts), Refusal> {
     let mut stopwatch = tenant.gate_times.start();
     let gathered = facts::Gathering { tenant, call, asked, now }.facts()?;
     stopwatch.lap(GateTimes::FACTS);
     let judged =
         judge(asked.request.clone(), &call.caller, &gathered, &mut |gate| stopwatch.lap(gate.as_str()))?;
+    Ok((judged, gathered))
+}
+
+/// What becomes of a write, as things are now.
+pub(crate) fn prepare(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Prepared, Refusal> {
+    let now = tenant.now();
+    let (judged, gathered) = look(tenant, call, asked, now)?;
     Ok(match judged {
         Judged::Held(held) => Prepared::Stage(held),
         Judged::Admitted(admitted) => {

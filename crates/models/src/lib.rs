@@ -1,22 +1,26 @@
-//! Which models turn texts into vectors here? Three, behind the engine's [`Embedder`] port.
+//! Which models read texts here? Three that turn them into vectors, behind the engine's [`Embedder`] port, and those that
+//! compare statements, behind its `Judge` port.
 //!
 //! | module | model | needs |
 //! |---|---|---|
 //! | [`minilm`] | all-MiniLM-L6-v2, in this process | its files in a folder |
 //! | [`http`] | any, behind an endpoint that speaks OpenAI's form | that endpoint |
 //! | [`hashed`] | none: words and their pieces, hashed | nothing |
+//! | [`judge`] | any that chats, behind an endpoint that speaks OpenAI's form | that endpoint |
 //!
 //! Invariant: a vector that leaves this crate has unit length and the dimensions its model promises. No word of an error
 //! holds a text or a secret. Decides nothing about when texts are embedded or where vectors are kept.
 
 pub mod hashed;
 pub mod http;
+pub mod judge;
 pub mod minilm;
 mod text;
 mod vector;
 
 pub use hashed::Hashed;
 pub use http::{ApiKey, Endpoint, Http};
+pub use judge::{Bench, ChatJudge};
 pub use minilm::MiniLm;
 
 use std::path::PathBuf;
@@ -83,7 +87,7 @@ pub enum OpenError {
         cause: String,
     },
     /// A setting of an endpoint makes no sense.
-    #[error("cannot ask the embedding endpoint: {0}")]
+    #[error("cannot ask the endpoint: {0}")]
     Endpoint(String),
 }
 

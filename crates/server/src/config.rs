@@ -4,9 +4,13 @@
 //! receive small structs and never see a `Config`. Secrets are no part of it: they come from the environment alone, so
 //! that a configuration can be shown to anyone.
 
+mod advisers;
 mod governance;
+mod secrets;
 
+pub use advisers::{Gate, JudgeModels};
 pub use governance::{Governance, GovernanceFlags, WritePolicy};
+pub use secrets::Secrets;
 
 use crate::models::{Embedding, Provider};
 use figment::Figment;
@@ -15,8 +19,6 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tabellion_core::canonical::unhex32;
-use tabellion_core::seal::Secret;
 use tabellion_engine::{AuditReads, EngineLimits};
 
 /// The commented file with every key and its default.
@@ -62,6 +64,9 @@ pub enum ConfigError {
     /// An address that nothing can be sent to.
     #[error("governance.webhook_url must begin with http:// or https://, or be empty for none")]
     Webhook,
+    /// Somebody outside who could not be asked.
+    #[error("{0}")]
+    Advisers(String),
     /// A secret of the environment that is none.
     #[error("TABELLION_MASTER_KEY must be 64 hex digits")]
     MasterKey,
@@ -473,40 +478,6 @@ impl Limits {
             min_token_wait_ms: self.min_token_ms_max,
             embedding_wait_ms: self.embedding_ms_max,
         }
-    }
-}
-
-/// What may not stand in a configuration.
-#[derive(Debug, Default)]
-pub struct Secrets {
-    /// The admin key of the first start; none makes one.
-    pub admin_key: Option<String>,
-    /// The master key; none takes it from the data directory.
-    pub master_key: Option<Secret>,
-    /// What the embedding endpoint asks for.
-    pub embedding_key: Option<String>,
-    /// What news of held writes is signed with; none leaves it unsigned.
-    pub webhook_secret: Option<String>,
-}
-
-impl Secrets {
-    /// Reads `TABELLION_ADMIN_KEY`, `TABELLION_MASTER_KEY`, `TABELLION_EMBEDDING_KEY` and `TABELLION_WEBHOOK_SECRET`.
-    ///
-    /// # Errors
-    /// When the master key is not one, or the admin key could be guessed.
-    pub fn from_env() -> Result<Self, ConfigError> {
-        let var =
-            |name: &str| std::env::var(format!("{ENV_PREFIX}{name}")).ok().filter(|value| !value.is_empty());
-        let master_key = match var("MASTER_KEY") {
-            Some(text) => Some(Secret::from_bytes(unhex32(text.trim()).ok_or(ConfigError::MasterKey)?)),
-            None => None,
-        };
-        let admin_key = var("ADMIN_KEY");
-        if admin_key.as_ref().is_some_and(|key| key.chars().count() < ADMIN_KEY_CHARS_MIN) {
-            return Err(ConfigError::AdminKey);
-        }
-        let (embedding_key, webhook_secret) = (var("EMBEDDING_KEY"), var("WEBHOOK_SECRET"));
-        Ok(Self { admin_key, master_key, embedding_key, webhook_secret })
     }
 }
 

@@ -182,7 +182,7 @@ mod tests {
     use axum::middleware::{from_fn, from_fn_with_state};
     use axum::routing::get;
     use tabellion_core::gate::Strictness;
-    use tabellion_engine::ports::{SeededEntropy, SystemClock};
+    use tabellion_engine::ports::{Advisers, SeededEntropy, SystemClock};
     use tabellion_engine::{AuditReads, Engine, EngineLimits, Governance, Options};
     use tower::ServiceExt;
 
@@ -197,6 +197,7 @@ mod tests {
             embedder: None,
             audit_reads: AuditReads::Async,
             governance: Governance { strictness: Strictness::Open, ..Governance::default() },
+            advisers: Advisers::default(),
         };
         Arc::new(App::new(Engine::open(options).unwrap().0, Limits::default(), None))
     }

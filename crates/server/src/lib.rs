@@ -6,6 +6,7 @@ pub mod app;
 pub mod config;
 mod console;
 pub mod dossier;
+pub mod gates;
 pub mod grpc;
 mod guard;
 mod intake;

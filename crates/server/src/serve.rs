@@ -197,6 +197,7 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
         limits: config.limits.engine(),
         audit_reads: config.audit_reads(),
         governance: config.governance.engine(),
+        advisers: config.governance.advisers(secrets.judge_key, &tokio::runtime::Handle::current())?,
     };
     let opened =
         tokio::task::spawn_blocking(move || Engine::open(options)).await.map_err(|_| ServeError::Lost)?;

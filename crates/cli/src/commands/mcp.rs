@@ -75,6 +75,7 @@ fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
     let flags = Flags { data: Some(data.to_owned()), ..Flags::default() };
     let config = Config::load(None, &flags)?;
     let embedder = config.embedding.open(secrets.embedding_key)?;
+    let runtime = Runtime::new().context("cannot start threads")?;
     let options = Options {
         embedder,
         data: Some(data.to_owned()),
@@ -85,8 +86,8 @@ fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
         limits: EngineLimits::default(),
         audit_reads: AuditReads::default(),
         governance: config.governance.engine(),
+        advisers: config.governance.advisers(secrets.judge_key, runtime.handle())?,
     };
-    let runtime = Runtime::new().context("cannot start threads")?;
     let _within = runtime.enter();
     let (engine, first_start) = Engine::open(options)?;
     let key = match first_start {

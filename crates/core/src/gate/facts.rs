@@ -1,6 +1,6 @@
 //! What the engine gathers before the gates run, all of it under the caller's predicate.
 
-use super::Strictness;
+use super::{Consensus, RemoteFinding, Strictness};
 use crate::claim::Contradiction;
 use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
 use crate::schema::Delta;
@@ -114,4 +114,8 @@ pub struct GateFacts {
     pub faults: Vec<crate::error::Fault>,
     /// A person's yes, when the write comes back from review.
     pub approval: Option<Approval>,
+    /// What gates outside this process answered.
+    pub remote: Vec<RemoteFinding>,
+    /// What models say of the excerpts, where they were asked.
+    pub consensus: Option<Consensus>,
 }

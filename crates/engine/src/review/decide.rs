@@ -2,6 +2,7 @@
 
 use super::{Staged, closing, decided, deferral, deferral_of, find, not_found};
 use crate::Call;
+use crate::counsel::Counsel;
 use crate::reply::{Verdict, WriteStatus, Written};
 use crate::sequencer::Objection;
 use crate::tenant::Tenant;
@@ -126,7 +127,8 @@ async fn approve(
     if with_this < current.approvals_min as usize {
         return second(tenant, call, &current, verdict, said).await;
     }
-    let (author, asked) = revived(tenant, call, &current, verdict)?;
+    let (author, mut asked) = revived(tenant, call, &current, verdict)?;
+    write::advised(tenant, &author, &mut asked).await?;
     write::caught_up(tenant, asked.strictness, asked.request.layer).await?;
     let Prepared::Commit(commit) = write::prepare(tenant, &author, &asked)? else {
         return Err(Refusal::new(Code::Internal, "an approved write was held again").into());
@@ -182,11 +184,13 @@ fn revived(
     review: &Review,
     verdict: &Verdict,
 ) -> Result<(Call, Asked), Refusal> {
-    let draft = Staged::read(tenant, review.lsn)?.draft()?;
+    let staged = Staged::read(tenant, review.lsn)?;
+    let draft = staged.draft()?;
     let caller = author(&tenant.shared.views.read().identity, review.owner, review.agent, review.key)?;
     let author = Call { caller, request_id: call.request_id.clone() };
     let request = draft.clone().check()?;
     let mut asked = Asked::of(tenant, &author, draft, request)?;
+    asked.counsel = Some(Counsel::of_findings(&staged.findings));
     asked.approval = Some(Approval {
         review: review.id,
         approver: call.caller.user(),

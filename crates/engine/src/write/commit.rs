@@ -285,7 +285,7 @@ impl Maker<'_> {
             validation_score: weighed.then_some(assessment.composite),
             fact_score: weighed.then_some(assessment.fact),
             adjusted_confidence: weighed.then_some(assessment.confidence),
-            verified_by_models: Vec::new(),
+            verified_by_models: assessment.consensus.iter().flat_map(|one| one.supported.clone()).collect(),
             human_approval_state: match approval {
                 Some(_) => ApprovalState::Approved,
                 None => ApprovalState::NotRequired,

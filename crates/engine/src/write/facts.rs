@@ -89,6 +89,9 @@ impl Gathering<'_> {
         if rules.factual > Force::Off {
             facts.evidence = self.weigh(&predicate, facts.replaced.as_ref())?;
         }
+        if let Some(counsel) = &self.asked.counsel {
+            counsel.tell(request, &mut facts);
+        }
         let found = match (rules.contradiction, rules.dedup) {
             (Force::Off, Force::Off) => return Ok(facts),
             (Force::Off, _) => self.recognised(&predicate),
@@ -96,6 +99,9 @@ impl Gathering<'_> {
         };
         facts.impossible = self.asked.claim.is_impossible();
         facts.neighbours = found.neighbours;
+        if let Some(counsel) = &self.asked.counsel {
+            counsel.oppose(&mut facts.neighbours);
+        }
         facts.retracted = found.retracted;
         if rules.risk > Force::Off {
             facts.reputation = self.tenant.reputation(self.call.caller.agent(), self.now);

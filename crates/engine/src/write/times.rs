@@ -26,6 +26,14 @@ fn now() -> Instant {
     Instant::now()
 }
 
+/// Runs something outside this process and notes how long it took.
+pub(crate) fn timed<T>(gate: String, ask: impl FnOnce() -> T) -> T {
+    let since = now();
+    let answer = ask();
+    metrics::histogram!("tabellion_gate_seconds", "gate" => gate).record(since.elapsed().as_secs_f64());
+    answer
+}
+
 /// Times one gate after the other.
 pub(super) struct Stopwatch<'a> {
     times: &'a GateTimes,

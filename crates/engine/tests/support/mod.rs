@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tabellion_core::gate::Strictness;
 use tabellion_core::gate::{WriteDraft, read_write};
 use tabellion_core::time::{Period, Timestamp};
-use tabellion_engine::ports::{Clock, Embedder, ManualClock, SeededEntropy};
+use tabellion_engine::ports::{Advisers, Clock, Embedder, ManualClock, SeededEntropy};
 use tabellion_engine::reply::Written;
 use tabellion_engine::{AuditReads, Call, Engine, EngineLimits, Governance, Options};
 
@@ -46,6 +46,7 @@ pub(crate) fn open_with(
         embedder,
         audit_reads: AuditReads::Sync,
         governance: Governance { strictness: Strictness::Open, ..Governance::default() },
+        advisers: Advisers::default(),
     };
     let admin_key = options.admin_key.clone().unwrap();
     let (engine, _) = Engine::open(options).unwrap();

@@ -1,9 +1,12 @@
 //! `[governance]`: how writes are governed, unless a policy of the tenant says otherwise.
 
 use super::ConfigError;
+use super::advisers::{self, Gate, JudgeModels};
 use serde::{Deserialize, Serialize};
 use tabellion_core::gate::Strictness;
 use tabellion_core::time::Period;
+use tabellion_engine::ports::Advisers;
+use tokio::runtime::Handle;
 
 /// How writes are governed, unless a policy of the tenant says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +30,10 @@ pub struct Governance {
     pub official_sources: Vec<String>,
     /// Where news of held writes is sent; empty for nowhere.
     pub webhook_url: String,
+    /// Gates outside this process.
+    pub gates: Vec<Gate>,
+    /// Models that read what a write says.
+    pub judge: JudgeModels,
 }
 
 /// How strict the write path is.
@@ -91,6 +98,8 @@ impl Default for Governance {
             sync_wait_seconds: secs(engine.sync_wait),
             official_sources: engine.official_sources,
             webhook_url: String::new(),
+            gates: Vec::new(),
+            judge: JudgeModels::default(),
         }
     }
 }
@@ -106,7 +115,18 @@ impl Governance {
             return Err(ConfigError::NoRoom("governance", name));
         }
         let is_address = ["http://", "https://"].iter().any(|scheme| self.webhook_url.starts_with(scheme));
-        if is_address || self.webhook_url.is_empty() { Ok(()) } else { Err(ConfigError::Webhook) }
+        if !is_address && !self.webhook_url.is_empty() {
+            return Err(ConfigError::Webhook);
+        }
+        advisers::check(&self.gates, &self.judge)
+    }
+
+    /// Who outside this process is asked about writes, over connections on this runtime. Contacts nobody.
+    ///
+    /// # Errors
+    /// When one of them could not be asked as configured.
+    pub fn advisers(&self, judge_key: Option<String>, runtime: &Handle) -> Result<Advisers, ConfigError> {
+        advisers::open(&self.gates, &self.judge, judge_key, runtime)
     }
 
     /// What the engine is opened with.

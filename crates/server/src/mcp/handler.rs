@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
     use tabellion_core::gate::Strictness;
-    use tabellion_engine::ports::{ManualClock, SeededEntropy};
+    use tabellion_engine::ports::{Advisers, ManualClock, SeededEntropy};
     use tabellion_engine::{AuditReads, EngineLimits, Governance, Options};
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
@@ -212,6 +212,7 @@ mod tests {
             embedder: None,
             audit_reads: AuditReads::Sync,
             governance: Governance { strictness: Strictness::Open, ..Governance::default() },
+            advisers: Advisers::default(),
         };
         Engine::open(options).unwrap().0
     }

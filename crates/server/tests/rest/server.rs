@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, Request, StatusCode, header};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tabellion_core::gate::Strictness;
-use tabellion_engine::ports::{ManualClock, SeededEntropy};
+use tabellion_engine::ports::{Advisers, ManualClock, SeededEntropy};
 use tabellion_engine::{AuditReads, Engine, Governance, Options};
 use tabellion_server::app::App;
 use tabellion_server::config::{Config, Limits};
@@ -87,6 +87,7 @@ impl Server {
             embedder: None,
             audit_reads: AuditReads::Sync,
             governance: Governance { strictness: Strictness::Open, ..Governance::default() },
+            advisers: Advisers::default(),
         };
         let (engine, _) = Engine::open(options).unwrap();
         let config = Config { limits, ..Config::default() };

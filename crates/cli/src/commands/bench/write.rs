@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tabellion_core::gate::Strictness;
-use tabellion_engine::ports::{Embedder, SystemClock, SystemEntropy};
+use tabellion_engine::ports::{Advisers, Embedder, SystemClock, SystemEntropy};
 use tabellion_engine::{AuditReads, Call, Engine, EngineLimits, Governance, Options};
 
 /// Long enough for a model to read all that was written.
@@ -123,6 +123,7 @@ pub(super) fn open_with(data: &Path, embedder: Option<Arc<dyn Embedder>>) -> Res
         audit_reads: AuditReads::Async,
         // Speed is measured, not judgement.
         governance: Governance { strictness: Strictness::Open, ..Governance::default() },
+        advisers: Advisers::default(),
     };
     let (engine, first) = Engine::open(options)?;
     let first = first.ok_or_else(|| anyhow!("the scratch directory was not empty"))?;

@@ -1,0 +1,43 @@
+//! A write that was put off, once more: through the same gates, unattended.
+
+use super::{Asked, Failed, judged};
+use crate::kept::Wait;
+use crate::reply::Written;
+use crate::tenant::Tenant;
+use crate::{Call, flow, working};
+use tabellion_core::error::{Code, Refusal};
+use tabellion_core::gate::WriteDraft;
+
+/// Why a write that was put off is not committed yet.
+pub(crate) enum Again {
+    /// There is still no room, or a gate is not ready for it; there may be then.
+    Later(Wait),
+    /// It may not be.
+    Refused(Refusal),
+}
+
+/// Tries a write that was put off once more. One that waited for a gate was within its rate and budget when it came.
+pub(crate) async fn again(
+    tenant: &Tenant,
+    call: &Call,
+    draft: WriteDraft,
+    waited_for: Code,
+) -> Result<Written, Again> {
+    let body = draft.clone();
+    let request = working::claim(tenant, call, draft).check().map_err(Again::Refused)?;
+    let asked = Asked::of(tenant, call, body, request).map_err(Again::Refused)?;
+    let mut asked = Asked { unattended: true, ..asked };
+    if waited_for == Code::RateExceeded {
+        let layer = asked.request.layer;
+        let rate = tenant.governance.rate(layer);
+        let room = tenant.rates.take(call.caller.agent(), layer, rate, tenant.now());
+        room.map_err(|free_at| Again::Later(Wait::for_room(free_at)))?;
+        flow::within_budget(tenant, call, &asked.request).map_err(Again::Refused)?;
+    }
+    flow::not_suspended(tenant, call).map_err(Again::Refused)?;
+    judged(tenant, call, &mut asked, None).await.map_err(|failed| match failed {
+        Failed::Recorded(refusal) | Failed::Early(refusal) => {
+            Wait::for_gate(&refusal, tenant.now()).map_or(Again::Refused(refusal), Again::Later)
+        }
+    })
+}

@@ -14,6 +14,7 @@ mod provenance;
 mod read;
 mod request;
 mod risk;
+mod runner;
 mod schema;
 mod strictness;
 
@@ -24,6 +25,7 @@ pub use factual::{SUPPORT_UNSEEN, authority, fact_score, support, threshold};
 pub use read::{IDENTITY_FIELDS, JSON_DEPTH_MAX, read_write};
 pub use request::{EvidenceDraft, Replaces, TripleDraft, WriteDraft, WriteRequest};
 pub use risk::{Hold, REPUTATION_MIN, Risk};
+pub use runner::{ReportDraft, TestReport, is_public_key};
 pub use strictness::{Force, Rules, Strictness};
 
 use crate::access::Caller;
@@ -307,7 +309,7 @@ pub fn judge(
         return Err(schema::refuse(facts.faults.clone()));
     }
     let content = request.content.canonical().map_err(|_| schema::not_canonical())?;
-    procedure::check(&request, rules.factual)?;
+    procedure::check(&request, facts, &content, rules.factual)?;
     passed(GateName::Schema);
     let assessment = Assessment::of(&request, facts);
     evidence::check(&request, facts, rules.factual)?;

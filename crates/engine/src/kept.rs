@@ -4,7 +4,7 @@
 use crate::flow::Pace;
 use crate::reply::{Deferral, KeptReply, WriteStatus, Written};
 use crate::tenant::{Tenant, storage};
-use crate::write::{self, Asked};
+use crate::write::{self, Asked, Waited};
 use crate::{Call, OpenError};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -108,8 +108,12 @@ fn keep_put_off(tenant: &Tenant, call: &Call, asked: &Asked, free_at: Timestamp)
     }
     let now = tenant.now();
     let id = DeferralId::from_bytes(tenant.entropy.bytes());
-    let body =
-        json!({"write": asked.body.to_body(), "key": call.caller.key().to_string(), "item": asked.body.item});
+    let body = json!({
+        "write": asked.body.to_body(),
+        "key": call.caller.key().to_string(),
+        "item": asked.body.item,
+        "edits": asked.edits.map(|review| review.to_string()),
+    });
     let due = free_at.max(now.plus(Period::from_secs(WAIT_FIRST_SECS)));
     let kept = KeptWrite {
         id: *id.as_bytes(),
@@ -287,11 +291,12 @@ fn run(tenant: &Weak<Tenant>) {
 
 /// Tries a write again; one that finds no room waits on, one that a gate refuses is kept as refused.
 async fn retry(tenant: &Tenant, kept: KeptWrite) {
-    let Some((call, draft)) = revived(tenant, &kept) else {
+    let Some((call, waited)) = revived(tenant, &kept) else {
         tracing::warn!("a write that was put off could not be read again; it is dropped");
         return forget(tenant, &kept);
     };
-    match write::again(tenant, &call, draft.clone()).await {
+    let draft = waited.draft.clone();
+    match write::again(tenant, &call, waited).await {
         Ok(_) => forget(tenant, &kept),
         Err(write::Again::Full(free_at)) => wait_on(tenant, &call, kept, &draft, free_at),
         Err(write::Again::Refused(refusal)) => end(tenant, &call, &kept, &draft, &refusal),
@@ -306,14 +311,16 @@ fn forget(tenant: &Tenant, kept: &KeptWrite) {
     }
 }
 
-fn revived(tenant: &Tenant, kept: &KeptWrite) -> Option<(Call, WriteDraft)> {
+fn revived(tenant: &Tenant, kept: &KeptWrite) -> Option<(Call, Waited)> {
     let body = tenant.kept.read(kept)?;
     let key: KeyId = body.get("key")?.as_str()?.parse().ok()?;
     let (user, agent) = kept.author.split_at(16);
     let user = tabellion_core::id::UserId::from_bytes(user.try_into().ok()?);
     let agent = tabellion_core::id::AgentId::from_bytes(agent.try_into().ok()?);
     let caller = author(&tenant.shared.views.read().identity, user, agent, key).ok()?;
-    Some((Call { caller, request_id: None }, draft_of(tenant, kept)?))
+    let edits = body.get("edits").and_then(Value::as_str).and_then(|id| id.parse().ok());
+    let waited = Waited { draft: draft_of(tenant, kept)?, submitted: kept.made, edits };
+    Some((Call { caller, request_id: None }, waited))
 }
 
 fn wait_on(tenant: &Tenant, call: &Call, kept: KeptWrite, draft: &WriteDraft, free_at: Timestamp) {

@@ -114,4 +114,8 @@ pub struct GateFacts {
     pub faults: Vec<crate::error::Fault>,
     /// A person's yes, when the write comes back from review.
     pub approval: Option<Approval>,
+    /// The public key of the runner of each test report, in the order of the request; none if it is not registered.
+    pub runners: Vec<Option<crate::canonical::Hash>>,
+    /// When the write first came in, however long it waited since.
+    pub submitted: Timestamp,
 }

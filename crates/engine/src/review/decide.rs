@@ -182,11 +182,13 @@ fn revived(
     review: &Review,
     verdict: &Verdict,
 ) -> Result<(Call, Asked), Refusal> {
-    let draft = Staged::read(tenant, review.lsn)?.draft()?;
+    let staged = Staged::read(tenant, review.lsn)?;
+    let draft = staged.draft()?;
     let caller = author(&tenant.shared.views.read().identity, review.owner, review.agent, review.key)?;
     let author = Call { caller, request_id: call.request_id.clone() };
     let request = draft.clone().check()?;
     let mut asked = Asked::of(tenant, &author, draft, request)?;
+    asked.submitted = staged.submitted.unwrap_or(review.time);
     asked.approval = Some(Approval {
         review: review.id,
         approver: call.caller.user(),

@@ -10,8 +10,8 @@ pub(crate) use commit::{Commit, sign};
 pub(crate) use facts::caught_up;
 use flight::Corpus;
 pub(crate) use flight::{Flight, Flights};
-pub(crate) use replay::{Replay, check_token};
 use replay::scoped_token;
+pub(crate) use replay::{Replay, check_token};
 pub(crate) use times::GateTimes;
 
 use crate::flow::{self, Pace};
@@ -241,7 +241,8 @@ async fn write_logged(
         return Ok(known);
     }
     flow::not_suspended(tenant, call)?;
-    let limited = asked.strictness.rules(asked.request.layer).flow == Force::Stops && manner.pace == Pace::Single;
+    let limited =
+        asked.strictness.rules(asked.request.layer).flow == Force::Stops && manner.pace == Pace::Single;
     if limited {
         flow::within_budget(tenant, call, &asked.request)?;
         let layer = asked.request.layer;

@@ -71,7 +71,11 @@ fn run(request: &WriteRequest, place: usize, test: &Value, content: &Hash) -> Ve
         return missing.map(|expected| Fault::new(at(""), Code::TestsFailed, expected)).into_iter().collect();
     }
     let Some(expect) = test.get("expect").filter(|expect| expect.is_object()) else {
-        return vec![Fault::new(at("/expect"), Code::TestsFailed, "a JSON Schema over the content; or name a runner")];
+        return vec![Fault::new(
+            at("/expect"),
+            Code::TestsFailed,
+            "a JSON Schema over the content; or name a runner",
+        )];
     };
     let schema = Schema {
         kind: request.content.kind.clone(),

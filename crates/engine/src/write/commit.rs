@@ -1,11 +1,11 @@
 //! From an admitted write to entries: versions, their provenance, and what must still hold when they are committed.
 
 use super::{Asked, Landed, Replay, facts, in_time, still_head, trace};
-use crate::{Call, review};
 use crate::read::content;
 use crate::reply::WriteStatus;
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
+use crate::{Call, review};
 use tabellion_core::access::visible_to;
 use tabellion_core::canonical::{Hash, hex, sha256};
 use tabellion_core::error::{Code, Refusal};
@@ -151,7 +151,8 @@ impl Commit {
             tenant.draft(author.caller.actor(), Event::VersionWritten(written.clone()), Some(payload))
         };
         let edited = must.replay.edits.map(|id| review::ending(tenant, author, id));
-        let drafts = edited.into_iter().chain(self.versions.iter().map(draft)).collect::<Result<Vec<_>, _>>()?;
+        let drafts =
+            edited.into_iter().chain(self.versions.iter().map(draft)).collect::<Result<Vec<_>, _>>()?;
         Ok((drafts, touches, must))
     }
 }

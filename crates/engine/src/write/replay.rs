@@ -32,7 +32,8 @@ impl Replay {
     /// the place of must still wait.
     pub(crate) fn known(&self, views: &Views, now: Timestamp) -> Result<(), Objection> {
         self.edits.map_or(Ok(()), |id| review::must_wait(views, id, now))?;
-        if let Some((version, first)) = self.request.and_then(|request| views.items.requested(&request, now)) {
+        if let Some((version, first)) = self.request.and_then(|request| views.items.requested(&request, now))
+        {
             if *first != self.token {
                 return Err(request_id_reused().into());
             }

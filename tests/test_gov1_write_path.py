@@ -807,6 +807,61 @@ def test_kill_leaves_every_step_whole_or_absent(alone, rng, say):
     say(f"{KILLS} kills over {rounds} rounds of writing, merging, holding, deciding: {steps} steps acknowledged, 0 lost")
 
 
+class Edits(threading.Thread):
+    """An agent that has a write held and changes it over and over until the server is gone."""
+
+    def __init__(self, ana, bot):
+        super().__init__(daemon=True)
+        self.ana, self.bot = ana, bot
+        self.sent, self.known, self.odd = [], [], []
+
+    def run(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.bot.server.port, timeout=30)
+        try:
+            while not self.odd:
+                self.sent.append(text := novel())
+                body = {"text": text, "layer": "semantic", "evidence": [self.bot.world.said(text)]}
+                method, path = ("PUT", f"/v1/reviews/{self.known[-1]}") if self.known else ("POST", "/v1/items")
+                status, answer, _ = exchange(connection, method, path, body, self.bot.key)
+                if status == 202:
+                    self.known.append(answer["pending_id"])
+                else:
+                    self.odd.append((status, answer))
+        except (OSError, http.client.HTTPException, ValueError):
+            pass
+
+    def check(self):
+        """One review waits: of the last text that was acknowledged, or of the one sent after it. All before it are withdrawn."""
+        reviews = self.ana.ask("GET", "/v1/reviews")["reviews"]
+        waiting = [review["item"]["text"] for review in reviews if review["state"] == "pending"]
+        assert len(waiting) == 1 or (waiting == [] and not self.known), (waiting, len(self.sent), len(self.known))
+        assert all(review["state"] == "withdrawn" for review in reviews if review["item"]["text"] not in waiting)
+        reached = self.sent.index(waiting[0]) + 1 if waiting else 0
+        assert reached in (len(self.known), len(self.known) + 1) and len(reviews) == reached
+
+
+def test_kill_in_the_midst_of_edits_loses_none(alone, rng, say):
+    """GOV-1.6, GOV-6.4, D3: kill -9 while held writes are changed: of each one review waits, the last acknowledged or the next,
+    and the log verifies."""
+    world = alone(writes_per_minute="[6000,3000,100000,100000,20]")
+    edits = 0
+    for _ in range(KILLS):
+        authors = [Edits(*world.pair()) for _ in range(6)]
+        for author in authors:
+            author.start()
+        threading.Event().wait(rng.uniform(0.05, 0.4))
+        world.restart()
+        for author in authors:
+            author.join()
+            assert not author.odd, author.odd
+            author.check()
+            edits += max(0, len(author.known) - 1)
+    assert world.server.stop() == 0
+    verify_all(world.server.bin, world.server.data_dir)
+    world.server.start()
+    say(f"{KILLS} kills among {edits} edits of held writes: none lost")
+
+
 # Many at once, against a reference model
 
 USERS, AGENTS_EACH = 5, 4

@@ -1,6 +1,7 @@
 """GOV-6: risk, reviews and the people who decide."""
 
 import threading
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -403,6 +404,110 @@ def test_an_edit_that_cannot_be_read_changes_nothing(strict, body):
     status, answer, _ = bot.call("PUT", f"/v1/reviews/{pending}", body)
     assert (status, answer["code"]) == (422, "SCHEMA_INVALID"), answer
     assert ana.review(pending)["state"] == "pending"
+
+
+def edit(author, pending, text, **fields):
+    """An edit of a held write, however it ends."""
+    return author.call("PUT", f"/v1/reviews/{pending}", {"text": text, "layer": "semantic", **fields})
+
+
+def test_an_edit_that_a_gate_refuses_leaves_the_review(strict):
+    """D3, GOV-6.4: what the gates refuse takes nothing away: the held write waits on as it was, the refused text is kept for
+    its author, and the log has no entry of either."""
+    ana, bot = strict.pair()
+    known = novel()
+    strict.agent(ana).approved(known, layer="semantic", evidence=[strict.said(known)])
+    text, pending = canonical(strict, bot)
+    size = log_size(strict.server)
+    unfounded, unlogged = novel(), novel()
+    for other, more, expected in (
+        (unfounded, {}, (422, "EVIDENCE_NOT_INDEPENDENT")),
+        (known, {"evidence": [strict.said(known)]}, (409, "EXACT_DUPLICATE")),
+        (unlogged, {"layer": "session", "ttl": "soon"}, (422, "SCHEMA_INVALID")),
+    ):
+        status, answer, _ = edit(bot, pending, other, **more)
+        assert (status, answer["code"]) == expected, answer
+        assert log_size(strict.server) == size and ana.review(pending)["state"] == "pending"
+    status, answer, _ = edit(bot, pending, unlogged, layer="working")
+    assert (status, answer["code"], answer["errors"][0]["path"]) == (422, "SCHEMA_INVALID", "/layer"), answer
+    assert [review["id"] for review in ana.reviews()] == [pending]
+    assert [kept["write"]["text"] for kept in bot.kept()] == [unlogged, known, unfounded]
+    ana.approves(pending)
+    assert sorted(bot.texts()) == sorted([known, text])
+
+
+def test_an_edit_of_a_suspended_agent_leaves_the_review(alone):
+    """D3, GOV-11.9: an agent that may not write may not edit, and loses nothing by trying."""
+    world = alone()
+    ana, bot = world.pair()
+    text, pending = canonical(world, bot)
+    world.chief.ask("POST", f"/v1/agents/{bot.agent}:suspend", {"reason": "looked at"})
+    status, answer, _ = edit(bot, pending, novel())
+    assert (status, answer["code"]) == (403, "WRITES_SUSPENDED"), answer
+    ana.approves(pending)
+    assert bot.texts() == [text]
+
+
+def test_the_same_words_with_other_evidence_are_another_review(strict):
+    """GOV-6.3: an edit need not change the text: the request id and the words may be those of the held write."""
+    ana, bot = strict.pair()
+    text, request = novel(), str(uuid.uuid4())
+    pending = bot.held(text, layer="semantic", evidence=[strict.said(text)], request_id=request)["pending_id"]
+    body = {"evidence": [strict.said(text), strict.said(text, source_type="document")], "request_id": request}
+    edited = waiting(edit(bot, pending, text, **body), "rev_")["pending_id"]
+    assert edited != pending and [review["id"] for review in ana.reviews()] == [edited]
+    other = novel()
+    again = waiting(edit(bot, edited, other, evidence=[strict.said(other)], request_id=request), "rev_")["pending_id"]
+    assert [review["id"] for review in ana.reviews()] == [again]
+    ana.approves(again)
+    assert bot.texts() == [other]
+
+
+def test_an_edit_into_what_is_known_ends_the_review(strict):
+    """D3, GOV-1.8: what the author changes a held write into is memory already, or waits already: that is the answer, and the
+    old review ends."""
+    ana, bot = strict.pair()
+    known, text = novel(), novel()
+    made = bot.approved(known, layer="semantic", evidence=[strict.said(known)])
+    pending = canonical(strict, bot)[1]
+    status, answer, _ = edit(bot, pending, known, evidence=[strict.said(known)])
+    assert (status, answer["status"], answer["id"]) == (200, "already_committed", made["id"]), answer
+    assert ana.review(pending)["state"] == "withdrawn"
+    other = bot.held(text, layer="semantic", evidence=[strict.said(text)])["pending_id"]
+    pending = canonical(strict, bot)[1]
+    assert waiting(edit(bot, pending, text, evidence=[strict.said(text)]), "rev_")["pending_id"] == other
+    assert [review["id"] for review in ana.reviews()] == [other]
+
+
+def test_an_edit_that_needs_nobody_commits_and_ends_the_review(strict):
+    """GOV-6.4: a held write that becomes an episode is committed at once; the review ends in the same commit."""
+    ana, bot = strict.pair()
+    text, pending = canonical(strict, bot)
+    size, other = log_size(strict.server), novel()
+    status, answer, _ = edit(bot, pending, other, layer="episodic", evidence=[strict.said(other)])
+    assert (status, answer["status"]) == (201, "committed"), answer
+    assert log_size(strict.server) == size + 2 and ana.review(pending)["state"] == "withdrawn"
+    assert bot.texts() == [other] and ana.reviews() == []
+
+
+def test_an_edit_that_is_too_fast_waits_and_so_does_the_review(alone):
+    """GOV-1.6, D3: an edit beyond the rate is put off; until its turn the old review waits, then it ends as the new one begins.
+    One that a person decided on meanwhile stays decided, and the edit is kept as refused."""
+    world = alone(writes_per_minute="[6000,3000,600,2,20]")
+    ana, bot = world.pair()
+    (_, first), (text, second) = canonical(world, bot), canonical(world, bot)
+    changed = [novel(), novel()]
+    for pending, other in zip((first, second), changed, strict=True):
+        kept = [waiting(edit(bot, pending, other, evidence=[world.said(other)]), "def_")["pending_id"] for _ in range(2)]
+        assert len(set(kept)) == 1 and ana.review(pending)["state"] == "pending"
+    ana.approves(second)
+    world.restart()
+    world.clock.advance(minutes=5)
+    eventually(lambda: [kept["state"] for kept in bot.kept()] == ["refused"])
+    [kept] = bot.kept()
+    assert (kept["code"], kept["write"]["text"]) == ("REVIEW_DECIDED", changed[1]) and bot.texts() == [text]
+    assert ana.review(first)["state"] == "withdrawn"
+    assert [review["item"]["text"] for review in ana.reviews()] == changed[:1]
 
 
 def test_the_author_takes_a_held_write_back(strict):

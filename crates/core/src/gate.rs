@@ -16,6 +16,7 @@ mod read;
 mod remote;
 mod request;
 mod risk;
+mod runner;
 mod schema;
 mod strictness;
 
@@ -28,6 +29,7 @@ pub use read::{IDENTITY_FIELDS, JSON_DEPTH_MAX, read_write};
 pub use remote::{DEFERRAL_MAX, RemoteAnswer, RemoteFault, RemoteFinding};
 pub use request::{EvidenceDraft, Replaces, TripleDraft, WriteDraft, WriteRequest};
 pub use risk::{Hold, REPUTATION_MIN, Risk};
+pub use runner::{ReportDraft, TestReport, is_public_key};
 pub use strictness::{Force, Rules, Strictness};
 
 use crate::access::Caller;
@@ -314,7 +316,7 @@ pub fn judge(
         return Err(schema::refuse(facts.faults.clone()));
     }
     let content = request.content.canonical().map_err(|_| schema::not_canonical())?;
-    procedure::check(&request, rules.factual)?;
+    procedure::check(&request, facts, &content, rules.factual)?;
     remote::check(facts, GateName::Schema)?;
     passed(GateName::Schema);
     let assessment = Assessment::of(&request, facts);

@@ -11,8 +11,9 @@ use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use tabellion_core::access::visible_to;
+use tabellion_core::canonical::{hex, unhex32};
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::gate::{Strictness, WriteRequest};
+use tabellion_core::gate::{Strictness, WriteRequest, is_public_key};
 use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
 use tabellion_core::log::{Event, Lsn, Payload};
 use tabellion_core::schema::{CompiledSchema, Schema};
@@ -70,7 +71,7 @@ fn checked_policy(tenant: &Tenant, call: &Call, name: &str, body: Value) -> Resu
         return Err(Refusal::new(Code::SchemaInvalid, "a policy needs a plain name").with(vec![fault]));
     }
     let policy: Policy = serde_json::from_value(body).map_err(|error| {
-        let kinds = "kind: write_path | official_sources | approval | reviewer, with the fields of that kind";
+        let kinds = "kind: write_path | official_sources | approval | reviewer | runner, with the fields of that kind";
         let fault = Fault::new("", Code::ConstraintViolation, kinds).found(error.to_string());
         Refusal::new(Code::SchemaInvalid, "this is no policy; see errors").with(vec![fault])
     })?;
@@ -114,6 +115,10 @@ fn settled(tenant: &Tenant, policy: Policy) -> Result<Policy, Refusal> {
             let (reviewer, user) = (found(&reviewer, "/reviewer")?, found(&user, "/user")?);
             Policy::Reviewer { reviewer: reviewer.to_string(), user: user.to_string() }
         }
+        Policy::Runner { public_key } => match unhex32(&public_key).filter(is_public_key) {
+            Some(key) => Policy::Runner { public_key: hex(&key) },
+            None => return Err(wrong("/public_key", "an Ed25519 public key as 64 hex digits".to_owned())),
+        },
     })
 }
 

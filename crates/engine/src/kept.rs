@@ -4,7 +4,7 @@
 use crate::flow::Pace;
 use crate::reply::{Deferral, KeptReply, WriteStatus, Written};
 use crate::tenant::{Tenant, storage};
-use crate::write::{self, Asked};
+use crate::write::{self, Asked, Waited};
 use crate::{Call, OpenError};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tabellion_core::access::{Caller, author};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{GateName, WriteDraft, read_write};
-use tabellion_core::id::{DeferralId, KeyId, RefusalId};
+use tabellion_core::id::{DeferralId, KeyId, RefusalId, ReviewId};
 use tabellion_core::seal::{Secret, close as seal, open as unseal};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_store::{KeptStore, KeptWrite};
@@ -180,7 +180,7 @@ fn keep_put_off(tenant: &Tenant, call: &Call, asked: &Asked, wait: &Wait) -> Res
     }
     let now = tenant.now();
     let id = DeferralId::from_bytes(tenant.entropy.bytes());
-    let body = waiting_body(&asked.body, &call.caller, wait);
+    let body = waiting_body((&asked.body, asked.edits), &call.caller, wait);
     let kept = KeptWrite {
         id: *id.as_bytes(),
         author,
@@ -196,11 +196,12 @@ fn keep_put_off(tenant: &Tenant, call: &Call, asked: &Asked, wait: &Wait) -> Res
     Ok(PutOff::New(id))
 }
 
-fn waiting_body(draft: &WriteDraft, caller: &Caller, wait: &Wait) -> Value {
+fn waiting_body((draft, edits): (&WriteDraft, Option<ReviewId>), caller: &Caller, wait: &Wait) -> Value {
     json!({
         "write": draft.to_body(),
         "item": draft.item,
         "key": caller.key().to_string(),
+        "edits": edits.map(|review| review.to_string()),
         "gate": wait.gate.as_str(),
         "code": wait.code.as_str(),
         "message": wait.message,
@@ -385,16 +386,16 @@ async fn retry_all(tenant: &Arc<Tenant>, due: Vec<KeptWrite>) {
 
 /// Tries a write again; one that finds no room waits on, one that a gate refuses is kept as refused.
 async fn retry(tenant: &Tenant, kept: KeptWrite) {
-    let Some((call, draft)) = revived(tenant, &kept) else {
+    let Some((call, waited)) = revived(tenant, &kept) else {
         tracing::warn!("a write that was put off could not be read again; it is dropped");
         return forget(tenant, &kept);
     };
     let waited_for =
         tenant.kept.read(&kept).map_or(Code::RateExceeded, |body| Wait::of(&body, kept.made).code);
-    match write::again(tenant, &call, draft.clone(), waited_for).await {
+    match write::again(tenant, &call, &waited, waited_for).await {
         Ok(_) => forget(tenant, &kept),
-        Err(write::Again::Later(wait)) => wait_on(tenant, &call, kept, &draft, &wait),
-        Err(write::Again::Refused(refusal)) => end(tenant, &call, &kept, &draft, &refusal),
+        Err(write::Again::Later(wait)) => wait_on(tenant, &call, kept, &waited, &wait),
+        Err(write::Again::Refused(refusal)) => end(tenant, &call, &kept, &waited.draft, &refusal),
     }
 }
 
@@ -406,24 +407,27 @@ fn forget(tenant: &Tenant, kept: &KeptWrite) {
     }
 }
 
-fn revived(tenant: &Tenant, kept: &KeptWrite) -> Option<(Call, WriteDraft)> {
+fn revived(tenant: &Tenant, kept: &KeptWrite) -> Option<(Call, Waited)> {
     let body = tenant.kept.read(kept)?;
     let key: KeyId = body.get("key")?.as_str()?.parse().ok()?;
     let (user, agent) = kept.author.split_at(16);
     let user = tabellion_core::id::UserId::from_bytes(user.try_into().ok()?);
     let agent = tabellion_core::id::AgentId::from_bytes(agent.try_into().ok()?);
     let caller = author(&tenant.shared.views.read().identity, user, agent, key).ok()?;
-    Some((Call { caller, request_id: None }, draft_of(tenant, kept)?))
+    let edits = body.get("edits").and_then(Value::as_str).and_then(|id| id.parse().ok());
+    let waited = Waited { draft: draft_of(tenant, kept)?, submitted: kept.made, edits };
+    Some((Call { caller, request_id: None }, waited))
 }
 
-fn wait_on(tenant: &Tenant, call: &Call, kept: KeptWrite, draft: &WriteDraft, wait: &Wait) {
+fn wait_on(tenant: &Tenant, call: &Call, kept: KeptWrite, waited: &Waited, wait: &Wait) {
     let attempts = kept.attempts + 1;
     if attempts >= ATTEMPTS_MAX {
-        return end(tenant, call, &kept, draft, &wait.exhausted());
+        return end(tenant, call, &kept, &waited.draft, &wait.exhausted());
     }
     let backoff = (WAIT_FIRST_SECS << attempts).min(WAIT_LONGEST_SECS);
     let due = Some(tenant.now().plus(Period::from_secs(backoff)).max(wait.until));
-    let closed = tenant.kept.close(tenant, &kept.id, &waiting_body(draft, &call.caller, wait));
+    let body = waiting_body((&waited.draft, waited.edits), &call.caller, wait);
+    let closed = tenant.kept.close(tenant, &kept.id, &body);
     let kept = KeptWrite { attempts, due, closed, ..kept };
     if let Err(error) = tenant.kept.store.put(&kept, tenant.governance.refusals_max) {
         tracing::warn!(%error, "a write that was put off could not be put off again");

@@ -4,15 +4,17 @@
 //! can never carry over to what nobody saw.
 
 mod decide;
+mod edit;
 
 pub(crate) use decide::decide;
 use decide::end;
+pub(crate) use edit::{edit, ended, ending, give_way, must_wait, why};
 
 use crate::reply::{Deferral, Feedback, ReviewReply, WriteStatus, Written};
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::write::{self, Asked, Flight};
-use crate::{Call, Notice, counsel, flow::Pace};
+use crate::{Call, Notice, counsel};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -56,6 +58,7 @@ pub(crate) async fn stage(
     let deadline = deadline(tenant, &held, now);
     let proposal = staging(tenant, call, asked, &held, id, deadline)?;
     tenant.sequencer.propose(proposal).await?;
+    ended(tenant, asked);
     // What waits for a person is no longer in anyone's way.
     drop(flight);
     let review = tenant.shared.views.read().reviews.find(id).cloned().ok_or_else(Refusal::not_found)?;
@@ -113,23 +116,29 @@ fn staging(
         request: asked.request_print,
         against: u32::try_from(held.assessment.against.len()).unwrap_or(u32::MAX),
     };
-    let write = json!({"write": asked.body.to_body(), "item": asked.body.item});
+    let write = json!({
+        "write": asked.body.to_body(),
+        "item": asked.body.item,
+        "submitted": asked.submitted.to_string(),
+    });
     let payload = Payload::Staged {
         write: write.to_string().into_bytes().into(),
         findings: findings(held).to_string().into_bytes().into(),
     };
+    let edited = asked.edits.map(|id| ending(tenant, call, id)).transpose()?;
     let draft = tenant.draft(call.caller.actor(), Event::WriteStaged(staged), Some(&payload))?;
-    let (token, request, deadline) = (asked.token, asked.request_print, asked.request.deadline);
+    let (replay, deadline) = (asked.replay(), asked.request.deadline);
     let check = move |views: &Views, now: Timestamp| {
-        write::known(views, &token, request.as_ref(), now)?;
+        replay.known(views, now)?;
         write::in_time(deadline, now)?;
         // The same write was staged a moment ago: prepare again, and find it.
-        if views.reviews.pending(&token, now).is_some() { Err(Objection::Stale) } else { Ok(()) }
+        if replay.waiting(views, now).is_some() { Err(Objection::Stale) } else { Ok(()) }
     };
-    let mut touches = vec![Touch::Token(token)];
-    touches.extend(request.map(Touch::Request));
-    let trail = tenant.row(call, write::ACTION, "deferred", vec![review.to_string()]);
-    Ok(Proposal { drafts: vec![draft], touches, check: Box::new(check), trail })
+    let ids = [review].into_iter().chain(asked.edits).map(|id| id.to_string()).collect();
+    let trail = tenant.row(call, write::ACTION, "deferred", ids);
+    // The old review ends first: the new one may have its token.
+    let drafts = edited.into_iter().chain([draft]).collect();
+    Ok(Proposal { drafts, touches: asked.replay().touches(), check: Box::new(check), trail })
 }
 
 /// What the gates found, for those who decide.
@@ -258,10 +267,7 @@ fn closing(
 ) -> Proposal {
     touches.push(Touch::Review(id));
     let check = move |views: &Views, now: Timestamp| {
-        let review = views.reviews.find(id).ok_or(Objection::Stale)?;
-        if review.decided.is_some() {
-            return Err(decided(review.state_at(now)).into());
-        }
+        must_wait(views, id, now)?;
         also(views, now)
     };
     Proposal { drafts, touches, check: Box::new(check), trail }
@@ -273,6 +279,7 @@ fn decided(state: ReviewState) -> Refusal {
 
 /// What is sealed beside a staged write.
 struct Staged {
+    submitted: Option<Timestamp>,
     write: Value,
     item: Option<String>,
     findings: Value,
@@ -286,6 +293,7 @@ impl Staged {
             |_| Refusal::new(Code::StorageFailed, "the write could not be read; run `tabellion verify`");
         let write: Value = serde_json::from_slice(&write).map_err(unreadable)?;
         Ok(Self {
+            submitted: write.get("submitted").and_then(Value::as_str).and_then(|text| text.parse().ok()),
             item: write.get("item").and_then(Value::as_str).map(str::to_owned),
             write: write.get("write").cloned().unwrap_or_default(),
             findings: serde_json::from_slice(&findings).map_err(unreadable)?,
@@ -434,21 +442,6 @@ pub(crate) async fn withdraw(tenant: &Tenant, call: &Call, id: &str) -> Result<(
     end(tenant, call, &review, Decision::Withdrawn, "withdrawn by its author", "withdraw").await?;
     tenant.announce(&review, Decision::Withdrawn.as_str());
     Ok(())
-}
-
-/// The author changes a held write: the old review ends, and what it has become goes through the gates anew.
-pub(crate) async fn edit(
-    tenant: &Tenant,
-    call: &Call,
-    id: &str,
-    draft: WriteDraft,
-) -> Result<Written, Refusal> {
-    let review = own(tenant, call, id)?;
-    let item = Staged::read(tenant, review.lsn)?.item;
-    // What cannot be read must not cost the author the write that waits.
-    WriteDraft { item: item.clone(), ..draft.clone() }.check()?;
-    withdraw(tenant, call, id).await?;
-    write::write(tenant, call, WriteDraft { item, ..draft }, Pace::Single).await
 }
 
 fn own(tenant: &Tenant, call: &Call, id: &str) -> Result<Review, Refusal> {

@@ -3,6 +3,7 @@
 mod commit;
 mod facts;
 mod flight;
+mod replay;
 mod retry;
 mod times;
 mod turn;
@@ -11,7 +12,9 @@ pub(crate) use commit::{Commit, sign};
 pub(crate) use facts::caught_up;
 use flight::Corpus;
 pub(crate) use flight::{Flight, Flights};
-pub(crate) use retry::{Again, again};
+use replay::scoped_token;
+pub(crate) use replay::{Replay, check_token};
+pub(crate) use retry::{Again, Waited, again};
 pub(crate) use times::{GateTimes, timed};
 pub use turn::{Turn, Turns};
 
@@ -23,15 +26,15 @@ use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
 use crate::{Call, anomaly, kept, review, working};
 use tabellion_core::access::Predicate;
-use tabellion_core::canonical::{Hash, hex, idempotency_token};
+use tabellion_core::canonical::{Hash, idempotency_token};
 use tabellion_core::claim::Claim;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{
     Against, Approval, Force, GateFacts, GateName, Held, Judged, Replaces, Strictness, WriteDraft,
     WriteRequest, judge,
 };
-use tabellion_core::id::{ItemId, VersionId};
-use tabellion_core::item::{Layer, Tier, TierWish};
+use tabellion_core::id::{ItemId, ReviewId, VersionId};
+use tabellion_core::item::Layer;
 use tabellion_core::log::Prints;
 use tabellion_core::text::Analyser;
 use tabellion_core::time::Timestamp;
@@ -56,6 +59,10 @@ pub(crate) struct Asked {
     pub(crate) token: Hash,
     pub(crate) request_print: Option<Hash>,
     pub(crate) approval: Option<Approval>,
+    /// When it first came in, however long it waited since.
+    pub(crate) submitted: Timestamp,
+    /// The held write that it takes the place of.
+    pub(crate) edits: Option<ReviewId>,
     /// Whether nobody waits for the answer.
     pub(crate) unattended: bool,
     /// What was said of it outside this process; none until somebody was asked.
@@ -97,6 +104,8 @@ impl Asked {
             request,
             body,
             approval: None,
+            submitted: tenant.now(),
+            edits: None,
             unattended: false,
             counsel: None,
         })
@@ -104,6 +113,11 @@ impl Asked {
 }
 
 impl Asked {
+    /// What a replay of it is recognised by.
+    pub(crate) const fn replay(&self) -> Replay {
+        Replay { token: self.token, request: self.request_print, edits: self.edits }
+    }
+
     /// Whose memory it is compared with.
     fn corpus(&self, call: &Call) -> Corpus {
         let (namespace, layer) = (self.request.namespace.clone(), self.request.layer);
@@ -141,13 +155,36 @@ pub(crate) async fn write(
     draft: WriteDraft,
     pace: Pace,
 ) -> Result<Written, Refusal> {
+    accept(tenant, call, draft, Manner { pace, edits: None }).await
+}
+
+/// A write that takes the place of a held one, which waits until then.
+pub(crate) async fn edit(
+    tenant: &Tenant,
+    call: &Call,
+    draft: WriteDraft,
+    review: ReviewId,
+) -> Result<Written, Refusal> {
+    accept(tenant, call, draft, Manner { pace: Pace::Single, edits: Some(review) }).await
+}
+
+/// How a write comes in.
+struct Manner {
+    pace: Pace,
+    edits: Option<ReviewId>,
+}
+
+async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner) -> Result<Written, Refusal> {
     let trace = trace(tenant, draft.trace_id.as_deref());
     let body = draft.clone();
     let result = match working::claim(tenant, call, draft).check() {
+        Ok(request) if request.layer == Layer::Working && manner.edits.is_some() => {
+            Err(Failed::Early(unlogged()))
+        }
         Ok(request) if request.layer == Layer::Working => {
             working::write(tenant, call, request, trace).await.map_err(Failed::Early)
         }
-        Ok(request) => write_logged(tenant, call, request, body.clone(), pace).await,
+        Ok(request) => write_logged(tenant, call, request, body.clone(), manner).await,
         Err(refusal) => Err(Failed::Early(refusal)),
     };
     let failed = match result {
@@ -171,6 +208,13 @@ pub(crate) async fn write(
         metrics::counter!("memory_write_rejected_total", "gate" => gate, "reason" => reason).increment(1);
     }
     Err(kept::refused(tenant, call, &body, refusal))
+}
+
+/// A held write cannot become one of the working layer: that is in no log, so both could be lost together.
+fn unlogged() -> Refusal {
+    let fault = Fault::new("/layer", Code::ConstraintViolation, "session, episodic, semantic or procedural");
+    let message = "a held write cannot become working memory; withdraw it and write anew";
+    Refusal::new(Code::SchemaInvalid, message).at(GateName::Schema).with(vec![fault])
 }
 
 fn count(status: &'static str) {
@@ -199,14 +243,14 @@ async fn write_logged(
     call: &Call,
     request: WriteRequest,
     body: WriteDraft,
-    pace: Pace,
+    manner: Manner,
 ) -> Result<Written, Failed> {
-    let mut asked = Asked::of(tenant, call, body, request)?;
+    let mut asked = Asked { edits: manner.edits, ..Asked::of(tenant, call, body, request)? };
     if let Some(known) = already(tenant, call, &asked).await? {
         return Ok(known);
     }
     flow::not_suspended(tenant, call)?;
-    let mut turn = match pace {
+    let mut turn = match manner.pace {
         Pace::Single => None,
         Pace::Import(turn) => Some(turn),
     };
@@ -281,10 +325,8 @@ pub(crate) async fn advised(tenant: &Tenant, call: &Call, asked: &mut Asked) -> 
 
 /// What says the same may be this very write, committed a moment ago.
 async fn known_or(tenant: &Tenant, call: &Call, asked: &Asked, refusal: Refusal) -> Result<Written, Failed> {
-    match is_duplicate(refusal.code) {
-        true => already(tenant, call, asked).await?.ok_or(Failed::Early(refusal)),
-        false => Err(Failed::Early(refusal)),
-    }
+    let known = if is_duplicate(refusal.code) { already(tenant, call, asked).await? } else { None };
+    known.ok_or_else(|| review::why(tenant, asked, refusal).into())
 }
 
 async fn committed_or_staged(
@@ -307,9 +349,7 @@ async fn committed_or_staged(
                 match review::stage(tenant, call, asked, *held, flight.take()).await {
                     Ok(written) => return Ok(written),
                     Err(Objection::Refused(refusal)) => return Err(Failed::Recorded(refusal)),
-                    Err(Objection::Replayed(version)) => {
-                        return replayed_reply(tenant, call, version).map_err(Failed::Recorded);
-                    }
+                    Err(Objection::Replayed(version)) => return replayed(tenant, call, asked, version).await,
                     Err(Objection::Stale) => match already(tenant, call, asked).await? {
                         Some(known) => return Ok(known),
                         None => continue,
@@ -321,15 +361,26 @@ async fn committed_or_staged(
         let submitted = tenant.sequencer.submit(prepared.proposal(tenant, call)?);
         drop(turn.take());
         match submitted.await {
-            Ok(committed) => return Ok(landed.reply(tenant, call, committed)),
-            Err(Objection::Replayed(version)) => {
-                return replayed_reply(tenant, call, version).map_err(Failed::Recorded);
+            Ok(committed) => {
+                review::ended(tenant, asked);
+                return Ok(landed.reply(tenant, call, committed));
             }
+            Err(Objection::Replayed(version)) => return replayed(tenant, call, asked, version).await,
             Err(Objection::Refused(refusal)) => return Err(Failed::Recorded(refusal)),
             Err(Objection::Stale) => {}
         }
     }
     Err(keeps_changing().into())
+}
+
+async fn replayed(
+    tenant: &Tenant,
+    call: &Call,
+    asked: &Asked,
+    version: VersionId,
+) -> Result<Written, Failed> {
+    review::give_way(tenant, call, asked).await.map_err(Failed::Recorded)?;
+    replayed_reply(tenant, call, version).map_err(Failed::Recorded)
 }
 
 const fn is_duplicate(code: Code) -> bool {
@@ -346,9 +397,11 @@ async fn already(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Option<W
     let now = tenant.now();
     let known = {
         let views = tenant.shared.views.read();
-        known(&views, &asked.token, asked.request_print.as_ref(), now)
+        let replay = asked.replay();
+        replay
+            .known(&views, now)
             .and_then(|()| in_time(asked.request.deadline, now))
-            .map(|()| views.reviews.pending(&asked.token, now).cloned())
+            .map(|()| replay.waiting(&views, now).cloned())
     };
     let record = |outcome: &str, ids: Vec<String>| {
         let mut row = tenant.row(call, ACTION, outcome, ids);
@@ -366,11 +419,12 @@ async fn already(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Option<W
             }
         },
         Ok(Some(review)) => {
+            review::give_way(tenant, call, asked).await.map_err(Failed::Recorded)?;
             tenant.sequencer.trail_now(record("deferred", vec![review.id.to_string()])).await?;
             Ok(Some(deferred(review::deferral(tenant, &review)?)))
         }
         Err(Objection::Replayed(version)) => {
-            let written = replayed_reply(tenant, call, version)?;
+            let written = replayed(tenant, call, asked, version).await?;
             let ids = written.id.iter().map(ToString::to_string).chain([version.to_string()]).collect();
             tenant.sequencer.trail_now(record("already_committed", ids)).await?;
             Ok(Some(written))
@@ -530,71 +584,6 @@ fn head_with<'a>(
 pub(crate) fn version_conflict() -> Refusal {
     let fault = Fault::new("/expected_version", Code::VersionConflict, "the item's head: read it again");
     Refusal::new(Code::VersionConflict, "the version named is not the item's head any more").with(vec![fault])
-}
-
-pub(crate) fn check_token(request: &WriteRequest, token: &Hash) -> Result<(), Refusal> {
-    match request.idempotency_token {
-        Some(claimed) if claimed != *token => {
-            let fault = Fault::new("/idempotency_token", Code::TokenMismatch, hex(token));
-            let message = "the idempotency token is not that of this content, agent and layer; leave it out or correct it";
-            Err(Refusal::new(Code::TokenMismatch, message).at(GateName::Preflight).with(vec![fault]))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// What makes two writes the same: the token, and everything that decides where it would land.
-fn scoped_token(tenant: &Tenant, call: &Call, request: &WriteRequest, token: &Hash) -> Hash {
-    let target: Vec<u8> = match request.replaces {
-        None => Vec::new(),
-        Some(Replaces::Item(item)) => [b"u".as_slice(), item.as_bytes()].concat(),
-        Some(Replaces::Superseded(item)) => [b"s".as_slice(), item.as_bytes()].concat(),
-        Some(Replaces::SupersededVersion(version)) => [b"v".as_slice(), version.as_bytes()].concat(),
-    };
-    let expected: &[u8] = request.expected_version.as_ref().map_or(&[], |version| version.as_bytes());
-    let tier = match request.tier {
-        TierWish::Auto | TierWish::Private => Tier::Private,
-        TierWish::Shared | TierWish::Both => Tier::Shared,
-    };
-    tenant.fingerprint(&[
-        b"token",
-        token,
-        call.caller.user().as_bytes(),
-        request.namespace.as_bytes(),
-        tier.as_str().as_bytes(),
-        &target,
-        expected,
-    ])
-}
-
-/// Step 1 of GOV-1.7: a known token is a replay, and a known request id must come with the same content.
-pub(crate) fn known(
-    views: &Views,
-    token: &Hash,
-    request: Option<&Hash>,
-    now: Timestamp,
-) -> Result<(), Objection> {
-    if let Some((version, first)) = request.and_then(|request| views.items.requested(request, now)) {
-        if first != token {
-            return Err(request_id_reused().into());
-        }
-        return Err(Objection::Replayed(version.id));
-    }
-    if let Some(review) = request.and_then(|request| views.reviews.requested(request, now))
-        && review.token() != token
-    {
-        return Err(request_id_reused().into());
-    }
-    match views.items.replayed(token, now) {
-        Some(version) => Err(Objection::Replayed(version.id)),
-        None => Ok(()),
-    }
-}
-
-fn request_id_reused() -> Refusal {
-    let fault = Fault::new("/request_id", Code::RequestIdReused, "a fresh UUID for other content");
-    let refusal = Refusal::new(Code::RequestIdReused, "this request id came with other content before");
-    refusal.at(GateName::Preflight).with(vec![fault])
 }
 
 /// Step 2 of GOV-1.7: past its deadline a write leaves nothing.

@@ -6,16 +6,15 @@
 mod support;
 
 use serde_json::{Value, json};
-use std::collections::HashMap;
 use std::sync::Arc;
 use support::{Bench, call, draft, open};
-use tabellion_core::error::Code;
+use tabellion_core::error::{Code, Refusal};
 use tabellion_core::time::Period;
 use tabellion_core::view::ReviewState;
 use tabellion_engine::reply::{ListQuery, Verdict, WriteStatus, Written};
 use tabellion_engine::{Call, Engine};
 
-const ACTS: usize = 9;
+const ACTS: usize = 11;
 
 /// Small numbers in a fixed order.
 struct Chance(u64);
@@ -63,6 +62,15 @@ fn verdict(approve: bool) -> Verdict {
     Verdict { approve, reason: "looked at".into(), is_false: false, content_hash: None }
 }
 
+/// What one actor was told.
+#[derive(Default)]
+struct Told {
+    /// The review that was committed, or ended otherwise.
+    done: Option<bool>,
+    /// What it became by an edit.
+    became: Option<String>,
+}
+
 /// What happened to a review as the ones who acted saw it.
 #[derive(Default, Debug)]
 struct Seen {
@@ -83,18 +91,21 @@ async fn round(cast: &Arc<Cast>, bench: &Bench, number: usize, chance: &mut Chan
         let act = chance.below(ACTS);
         acts.push(tokio::spawn(async move { perform(&cast, act, place, &id, &text, &now).await }));
     }
-    let mut seen: HashMap<String, Seen> = HashMap::new();
+    let mut seen = Seen::default();
+    let mut became = Vec::new();
     for act in acts {
-        for (id, committed) in act.await.unwrap() {
-            let seen = seen.entry(id).or_default();
-            if committed { seen.committed += 1 } else { seen.ended += 1 }
+        let told = act.await.unwrap();
+        match told.done {
+            Some(true) => seen.committed += 1,
+            Some(false) => seen.ended += 1,
+            None => {}
         }
+        became.extend(told.became);
     }
-    for (id, seen) in &seen {
-        assert!(seen.committed <= 1, "{id} was committed {} times", seen.committed);
-        assert!(seen.committed == 0 || seen.ended == 0, "{id} was both committed and ended: {seen:?}");
-    }
+    assert!(seen.committed <= 1, "{id} was committed {} times", seen.committed);
+    assert!(seen.committed == 0 || seen.ended == 0, "{id} was both committed and ended: {seen:?}");
     check(cast, &seen, &id).await;
+    check_edits(cast, &became, &id).await;
 }
 
 /// Digits in words: numbers that name things must not look like values that contradict each other.
@@ -107,28 +118,22 @@ fn words(number: usize) -> String {
         .collect()
 }
 
-/// What one actor does; gives back which reviews it saw committed or ended.
-async fn perform(
-    cast: &Cast,
-    act: usize,
-    place: usize,
-    id: &str,
-    text: &str,
-    now: &str,
-) -> Vec<(String, bool)> {
-    let decided = |result: Result<Written, tabellion_core::error::Refusal>| match result {
-        Ok(written) => vec![(id.to_owned(), written.status == WriteStatus::Committed)],
+/// What one actor does, and is told.
+async fn perform(cast: &Cast, act: usize, place: usize, id: &str, text: &str, now: &str) -> Told {
+    let ended = Told { done: Some(false), ..Told::default() };
+    let decided = |result: Result<Written, Refusal>| match result {
+        Ok(written) => Told { done: Some(written.status == WriteStatus::Committed), ..Told::default() },
         Err(refusal) => {
             assert!(
                 matches!(refusal.code, Code::ReviewDecided | Code::ExactDuplicate | Code::VersionConflict),
                 "{refusal:?}"
             );
-            Vec::new()
+            Told::default()
         }
     };
-    let refused = |result: Result<Written, tabellion_core::error::Refusal>, code: Code| {
+    let refused = |result: Result<Written, Refusal>, code: Code| {
         assert_eq!(result.unwrap_err().code, code, "an act that nobody may do");
-        Vec::new()
+        Told::default()
     };
     let reviewer = &cast.reviewers[place % cast.reviewers.len()];
     match act {
@@ -138,21 +143,35 @@ async fn perform(
         4 => refused(cast.engine.decide(&cast.agent, id, verdict(true)).await, Code::HumanRequired),
         5 => refused(cast.engine.decide(&cast.stranger, id, verdict(true)).await, Code::NotFound),
         6 => match cast.engine.withdraw(&cast.agent, id).await {
-            Ok(()) => vec![(id.to_owned(), false)],
+            Ok(()) => ended,
             Err(refusal) => {
                 assert_eq!(refusal.code, Code::ReviewDecided);
-                Vec::new()
+                Told::default()
             }
         },
-        7 => {
-            let changed = draft(held(&format!("{text} and its annex {place}"), now));
-            match cast.engine.edit_held(&cast.agent, id, changed).await {
-                Ok(_) => vec![(id.to_owned(), false)],
+        7 | 8 => {
+            // Another text, or the same one with another reason for it: either way another review.
+            let mut changed = held(text, now);
+            if act == 7 {
+                changed = held(&format!("{text} and its annex {place}"), now);
+            }
+            changed["justification"] = json!(format!("changed by {place}"));
+            match cast.engine.edit_held(&cast.agent, id, draft(changed)).await {
+                Ok(written) => Told { became: Some(written.deferral.unwrap().pending_id), ..ended },
                 Err(refusal) => {
                     assert_eq!(refusal.code, Code::ReviewDecided, "{refusal:?}");
-                    Vec::new()
+                    Told::default()
                 }
             }
+        }
+        9 => {
+            let unfounded = draft(json!({"text": format!("{text}, they say"), "layer": "semantic"}));
+            let refusal = cast.engine.edit_held(&cast.agent, id, unfounded).await.unwrap_err();
+            assert!(
+                matches!(refusal.code, Code::EvidenceNotIndependent | Code::ReviewDecided),
+                "{refusal:?}"
+            );
+            Told::default()
         }
         _ => {
             // A replay says where the write waits, or what became of it; it never commits by itself.
@@ -161,15 +180,15 @@ async fn perform(
                 matches!(replay.status, WriteStatus::Deferred | WriteStatus::AlreadyCommitted),
                 "{replay:?}"
             );
-            Vec::new()
+            Told::default()
         }
     }
 }
 
 /// The review says what those who acted saw, and exactly the approved ones are memory.
-async fn check(cast: &Cast, seen: &HashMap<String, Seen>, id: &str) {
+async fn check(cast: &Cast, seen: &Seen, id: &str) {
     let review = cast.engine.review(&cast.owner, id).await.unwrap();
-    let saw = seen.get(id).map_or((0, 0), |seen| (seen.committed, seen.ended));
+    let saw = (seen.committed, seen.ended);
     let expected = match review.state {
         ReviewState::Approved => (1, 0),
         ReviewState::Rejected | ReviewState::Withdrawn => (0, 1),
@@ -189,8 +208,20 @@ async fn check(cast: &Cast, seen: &HashMap<String, Seen>, id: &str) {
     }
 }
 
-/// GOV-6.3, GOV-6.4, GOV-6.6: submit, edit, approve, reject, withdraw, replay and self-approval in every order, at once: no
-/// write becomes memory without one consent of a person who may give it, and none twice.
+/// Of a review and what an edit made of it, one waits or was decided on by a person; the other is withdrawn, or was never there.
+async fn check_edits(cast: &Cast, became: &[String], id: &str) {
+    assert!(became.len() <= 1, "{id} became {became:?}");
+    for new in became {
+        let old = cast.engine.review(&cast.owner, id).await.unwrap();
+        assert_eq!(old.state, ReviewState::Withdrawn, "{old:?}");
+        let new = cast.engine.review(&cast.owner, new).await.unwrap();
+        assert_eq!(new.state, ReviewState::Pending, "{new:?}");
+        assert!(new.write["justification"].as_str().unwrap().starts_with("changed by"), "{new:?}");
+    }
+}
+
+/// GOV-1.6, GOV-6.3, GOV-6.4, GOV-6.6, D3: submit, edit, approve, reject, withdraw, replay and self-approval in every order, at once: no
+/// write becomes memory without one consent of a person who may give it, and none twice; an edit is done whole or not at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_becomes_memory_without_consent() {
     let soak = std::env::var("TABELLION_SOAK").is_ok_and(|value| value == "1");

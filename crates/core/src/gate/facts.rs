@@ -118,4 +118,8 @@ pub struct GateFacts {
     pub remote: Vec<RemoteFinding>,
     /// What models say of the excerpts, where they were asked.
     pub consensus: Option<Consensus>,
+    /// The public key of the runner of each test report, in the order of the request; none if it is not registered.
+    pub runners: Vec<Option<crate::canonical::Hash>>,
+    /// When the write first came in, however long it waited since.
+    pub submitted: Timestamp,
 }

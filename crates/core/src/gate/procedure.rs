@@ -1,8 +1,10 @@
 //! The tests of a procedure: what is done by others carries the checks that it must pass (GOV-1.4, D13).
 //!
-//! A test is `{"name": …, "expect": …}`, where `expect` is a JSON Schema over the content. All must hold for this very content.
+//! A test is `{"name": …, "expect": …}`, where `expect` is a JSON Schema over the content, or `{"name": …, "runner": …}`, which
+//! a registered runner reports on. All must hold for this very content.
 
-use super::{Force, GateName, WriteRequest};
+use super::{Force, GateFacts, GateName, WriteRequest, runner};
+use crate::canonical::{Hash, hex, sha256};
 use crate::error::{Code, Fault, Refusal};
 use crate::item::Layer;
 use crate::schema::Schema;
@@ -13,9 +15,16 @@ use std::collections::BTreeMap;
 const TESTS_MAX: usize = 16;
 /// The field that holds them.
 pub(super) const FIELD: &str = "tests";
+/// The part of a test that names who runs it.
+const RUNNER: &str = "runner";
 
-/// Passes a procedure whose tests all hold; other layers need none.
-pub(super) fn check(request: &WriteRequest, force: Force) -> Result<(), Refusal> {
+/// Passes a procedure whose tests all hold for its canonical content; other layers need none.
+pub(super) fn check(
+    request: &WriteRequest,
+    facts: &GateFacts,
+    content: &[u8],
+    force: Force,
+) -> Result<(), Refusal> {
     if request.layer != Layer::Procedural || force < Force::Stops {
         return Ok(());
     }
@@ -33,19 +42,40 @@ pub(super) fn check(request: &WriteRequest, force: Force) -> Result<(), Refusal>
             vec![Fault::new("/tests", Code::TestsFailed, expected)],
         ));
     }
-    let faults: Vec<Fault> =
-        tests.iter().enumerate().flat_map(|(place, test)| run(request, place, test)).collect();
-    if faults.is_empty() { Ok(()) } else { Err(failed("a test of the procedure does not hold", faults)) }
+    let hash = sha256(content);
+    let mut faults: Vec<Fault> =
+        tests.iter().enumerate().flat_map(|(place, test)| run(request, place, test, &hash)).collect();
+    faults.extend(runner::check(request, facts, &hash));
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let message = match tests.iter().any(|test| test.get(RUNNER).is_some()) {
+        true => format!("a test of the procedure does not hold for content_hash {}", hex(&hash)),
+        false => "a test of the procedure does not hold".to_owned(),
+    };
+    Err(failed(&message, faults))
 }
 
 fn failed(message: &str, faults: Vec<Fault>) -> Refusal {
     Refusal::new(Code::TestsFailed, format!("{message}; see errors")).at(GateName::Schema).with(faults)
 }
 
-fn run(request: &WriteRequest, place: usize, test: &Value) -> Vec<Fault> {
+fn run(request: &WriteRequest, place: usize, test: &Value, content: &Hash) -> Vec<Fault> {
     let at = |rest: &str| format!("/tests/{place}{rest}");
+    if let Some(named) = test.get(RUNNER) {
+        let missing = match named.as_str() {
+            _ if test.get("expect").is_some() => Some("either expect or runner, not both".to_owned()),
+            Some(name) => runner::missing(request, name, content),
+            None => Some("the name of a runner".to_owned()),
+        };
+        return missing.map(|expected| Fault::new(at(""), Code::TestsFailed, expected)).into_iter().collect();
+    }
     let Some(expect) = test.get("expect").filter(|expect| expect.is_object()) else {
-        return vec![Fault::new(at("/expect"), Code::TestsFailed, "a JSON Schema over the content")];
+        return vec![Fault::new(
+            at("/expect"),
+            Code::TestsFailed,
+            "a JSON Schema over the content; or name a runner",
+        )];
     };
     let schema = Schema {
         kind: request.content.kind.clone(),

@@ -2,6 +2,7 @@
 
 use super::GateName;
 use super::request::{EvidenceDraft, TripleDraft, WriteDraft};
+use super::runner::ReportDraft;
 use crate::error::{Code, Fault, Refusal};
 use serde_json::{Map, Value};
 
@@ -65,6 +66,7 @@ pub fn read_write(body: Value) -> Result<WriteDraft, Refusal> {
         fields: read.map("fields"),
         tags: read.texts("tags"),
         tests: read.array("tests"),
+        test_reports: read.objects("test_reports", read_report),
         evidence: read.objects("evidence", read_evidence),
         resources: read.texts("resources"),
         derived_from: read.texts("derived_from"),
@@ -99,6 +101,16 @@ fn read_evidence(read: &mut Reader) -> EvidenceDraft {
     }
 }
 
+fn read_report(read: &mut Reader) -> ReportDraft {
+    ReportDraft {
+        runner: read.text("runner"),
+        content_hash: read.text("content_hash"),
+        passed: read.flag("passed"),
+        ran_at: read.text("ran_at"),
+        signature: read.text("signature"),
+    }
+}
+
 /// Takes known fields out of a JSON object; what is left at the end is unknown.
 struct Reader {
     fields: Map<String, Value>,
@@ -125,6 +137,15 @@ impl Reader {
                 None
             }
         }
+    }
+
+    fn flag(&mut self, name: &str) -> Option<bool> {
+        let value = self.take(name)?;
+        let flag = value.as_bool();
+        if flag.is_none() {
+            self.mismatch(name, "boolean", &value);
+        }
+        flag
     }
 
     fn number(&mut self, name: &str) -> Option<f64> {

@@ -1,6 +1,7 @@
 //! A write as it is asked for: first as drafted on the wire, then with every field proven.
 
 use super::Strictness;
+use super::runner::{ReportDraft, TestReport};
 use crate::canonical::Hash;
 use crate::error::Fault;
 use crate::id::{ItemId, VersionId};
@@ -25,6 +26,7 @@ pub struct WriteDraft {
     pub fields: Map<String, Value>,
     pub tags: Vec<String>,
     pub tests: Vec<Value>,
+    pub test_reports: Vec<ReportDraft>,
     pub evidence: Vec<EvidenceDraft>,
     pub resources: Vec<String>,
     pub derived_from: Vec<String>,
@@ -83,6 +85,8 @@ impl WriteDraft {
         put("fields", (!self.fields.is_empty()).then(|| Value::Object(self.fields.clone())));
         let list = |texts: &[String]| (!texts.is_empty()).then(|| Value::from(texts));
         put("tests", (!self.tests.is_empty()).then(|| Value::Array(self.tests.clone())));
+        let reports: Vec<Value> = self.test_reports.iter().map(ReportDraft::to_body).collect();
+        put("test_reports", (!reports.is_empty()).then_some(Value::Array(reports)));
         put("tags", list(&self.tags));
         put("resources", list(&self.resources));
         put("derived_from", list(&self.derived_from));
@@ -118,6 +122,19 @@ impl EvidenceDraft {
         if let Some(authority) = self.authority {
             body.insert("authority".to_owned(), Value::from(authority));
         }
+        Value::Object(body)
+    }
+}
+
+impl ReportDraft {
+    fn to_body(&self) -> Value {
+        let mut body = object([
+            ("runner", &self.runner),
+            ("content_hash", &self.content_hash),
+            ("ran_at", &self.ran_at),
+            ("signature", &self.signature),
+        ]);
+        body.extend(self.passed.map(|passed| ("passed".to_owned(), Value::Bool(passed))));
         Value::Object(body)
     }
 }
@@ -176,6 +193,7 @@ pub struct WriteRequest {
     pub namespace: String,
     pub write_policy: Option<Strictness>,
     pub confidence: f64,
+    pub test_reports: Vec<TestReport>,
     pub evidence: Vec<Evidence>,
     pub resources: Vec<String>,
     pub derived_from: Vec<String>,

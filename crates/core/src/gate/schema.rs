@@ -2,6 +2,7 @@
 
 use super::read::pointer;
 use super::request::{EvidenceDraft, Replaces, WriteDraft, WriteRequest};
+use super::runner::{REPORTS_MAX, ReportDraft, TestReport};
 use super::{GateName, Strictness};
 use crate::canonical::{nfc, unhex32};
 use crate::error::{Code, Fault, Refusal};
@@ -71,6 +72,7 @@ impl WriteDraft {
                 )
             }),
             confidence: rules_ref.share("/confidence", self.confidence, 0.5),
+            test_reports: rules_ref.reports(self.test_reports),
             evidence: rules_ref.evidence(self.evidence),
             resources: rules_ref.list("/resources", self.resources, LIST_MAX, ID_CHARS_MAX),
             derived_from: rules_ref.list("/derived_from", self.derived_from, LIST_MAX, ID_CHARS_MAX),
@@ -303,6 +305,44 @@ impl Rules {
         }
     }
 
+    fn reports(&mut self, drafts: Vec<ReportDraft>) -> Vec<TestReport> {
+        if drafts.len() > REPORTS_MAX {
+            self.fault("/test_reports", format!("at most {REPORTS_MAX} entries"));
+        }
+        let drafts = drafts.into_iter().take(REPORTS_MAX).enumerate();
+        drafts.filter_map(|(place, draft)| self.one_report(place, draft)).collect()
+    }
+
+    /// A report is what was signed: its texts stay as they are.
+    fn one_report(&mut self, place: usize, draft: ReportDraft) -> Option<TestReport> {
+        let at = |name: &str| format!("/test_reports/{place}/{name}");
+        let mut given = |name: &str, text: Option<String>, fits: fn(&str) -> bool, rule: &str| {
+            match &text {
+                None => self.missing(&at(name), rule),
+                Some(text) if !fits(text) => self.fault(&at(name), rule),
+                Some(_) => {}
+            }
+            text
+        };
+        let word = |text: &str| (1..=WORD_CHARS_MAX).contains(&text.len());
+        let runner = given("runner", draft.runner, word, "the name of a runner");
+        let hash = |text: &str| unhex32(text).is_some();
+        let content_hash = given("content_hash", draft.content_hash, hash, "64 hex digits");
+        let time = |text: &str| text.parse::<Timestamp>().is_ok();
+        let ran_at = given("ran_at", draft.ran_at, time, "an RFC 3339 time");
+        let signature = given("signature", draft.signature, |text| unhex64(text).is_some(), "128 hex digits");
+        if draft.passed.is_none() {
+            self.missing(&at("passed"), "true or false");
+        }
+        Some(TestReport {
+            runner: runner?,
+            content_hash: content_hash?,
+            passed: draft.passed?,
+            ran_at: ran_at?,
+            signature: unhex64(&signature?)?,
+        })
+    }
+
     fn replaces(&mut self, item: Option<&str>, supersedes: Option<&str>) -> Option<Replaces> {
         if let Some(item) = item {
             if supersedes.is_some() {
@@ -339,6 +379,10 @@ fn size_of_json(value: &Value) -> usize {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
     }
+}
+
+fn unhex64(text: &str) -> Option<[u8; 64]> {
+    data_encoding::HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?.try_into().ok()
 }
 
 fn uuid(text: &str) -> Option<[u8; 16]> {

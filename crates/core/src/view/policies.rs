@@ -1,6 +1,7 @@
 //! Policies that people set, and agents that may not write.
 
 use super::Opened;
+use crate::canonical::{Hash, unhex32};
 use crate::gate::Strictness;
 use crate::id::AgentId;
 use crate::item::Layer;
@@ -36,6 +37,11 @@ pub enum Policy {
         reviewer: String,
         /// Whose writes, by id.
         user: String,
+    },
+    /// Whose reports on the tests of procedures are believed; the policy's name is the runner's.
+    Runner {
+        /// An Ed25519 key: 64 hex digits.
+        public_key: String,
     },
 }
 
@@ -98,6 +104,15 @@ impl PoliciesView {
         self.all().any(|(_, policy)| {
             matches!(policy, Policy::Reviewer { reviewer: one, user: of } if one == reviewer && of == user)
         })
+    }
+
+    /// The public key of a runner, if one is registered by this name.
+    #[must_use]
+    pub fn runner(&self, name: &str) -> Option<Hash> {
+        match serde_json::from_str(self.policies.get(name)?).ok()? {
+            Policy::Runner { public_key } => unhex32(&public_key),
+            _ => None,
+        }
     }
 
     /// Every schema, as JSON.

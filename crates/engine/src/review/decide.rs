@@ -191,6 +191,7 @@ fn revived(
     let request = draft.clone().check()?;
     let mut asked = Asked::of(tenant, &author, draft, request)?;
     asked.counsel = Some(Counsel::of_findings(&staged.findings));
+    asked.submitted = staged.submitted.unwrap_or(review.time);
     asked.approval = Some(Approval {
         review: review.id,
         approver: call.caller.user(),

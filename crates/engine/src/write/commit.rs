@@ -1,11 +1,11 @@
 //! From an admitted write to entries: versions, their provenance, and what must still hold when they are committed.
 
-use super::{Asked, Landed, facts, in_time, known, still_head, trace};
-use crate::Call;
+use super::{Asked, Landed, Replay, facts, in_time, still_head, trace};
 use crate::read::content;
 use crate::reply::WriteStatus;
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
+use crate::{Call, review};
 use tabellion_core::access::visible_to;
 use tabellion_core::canonical::{Hash, hex, sha256};
 use tabellion_core::error::{Code, Refusal};
@@ -30,8 +30,7 @@ pub(crate) struct Commit {
 /// What must hold at the moment of the commit.
 #[derive(Clone)]
 pub(crate) struct Must {
-    token: Hash,
-    request: Option<Hash>,
+    replay: Replay,
     deadline: Option<Timestamp>,
     /// Heads that it was prepared against.
     heads: Vec<(ItemId, VersionId)>,
@@ -41,7 +40,7 @@ pub(crate) struct Must {
 
 impl Must {
     pub(crate) fn hold(&self, views: &Views, now: Timestamp) -> Result<(), Objection> {
-        known(views, &self.token, self.request.as_ref(), now)?;
+        self.replay.known(views, now)?;
         in_time(self.deadline, now)?;
         for (item, head) in &self.heads {
             still_head(views, *item, *head, now)?;
@@ -89,8 +88,7 @@ pub(super) fn commit(
         status,
         against: admitted.assessment().against.clone(),
         must: Must {
-            token: asked.token,
-            request: asked.request_print,
+            replay: asked.replay(),
             deadline: request.deadline.filter(|_| asked.approval.is_none()),
             heads,
             twins,
@@ -120,7 +118,8 @@ impl Commit {
 
     pub(super) fn proposal(self, tenant: &Tenant, call: &Call) -> Result<Proposal, Refusal> {
         let (drafts, touches, must) = self.parts(tenant, call)?;
-        let ids = drafts_ids(&drafts);
+        let mut ids = drafts_ids(&drafts);
+        ids.extend(self.must.replay.edits.map(|id| id.to_string()));
         let mut trail = tenant.row(call, super::ACTION, self.status.as_str(), ids);
         trail.record.trace = self.trace;
         let check = move |views: &Views, now: Timestamp| must.hold(views, now);
@@ -134,8 +133,7 @@ impl Commit {
         author: &Call,
     ) -> Result<(Vec<Draft>, Vec<Touch>, Must), Refusal> {
         let must = self.must.clone();
-        let mut touches = vec![Touch::Token(must.token)];
-        touches.extend(must.request.map(Touch::Request));
+        let mut touches = must.replay.touches();
         touches.extend(must.heads.iter().map(|(item, _)| Touch::Item(*item)));
         if let Some((prints, ..)) = &must.twins {
             touches.push(Touch::Print(prints.content));
@@ -144,7 +142,9 @@ impl Commit {
         let draft = |(written, payload): &(WrittenVersion, Payload)| {
             tenant.draft(author.caller.actor(), Event::VersionWritten(written.clone()), Some(payload))
         };
-        let drafts = self.versions.iter().map(draft).collect::<Result<Vec<_>, _>>()?;
+        let edited = must.replay.edits.map(|id| review::ending(tenant, author, id));
+        let drafts =
+            edited.into_iter().chain(self.versions.iter().map(draft)).collect::<Result<Vec<_>, _>>()?;
         Ok((drafts, touches, must))
     }
 }

@@ -86,6 +86,8 @@ impl Gathering<'_> {
         facts.faults =
             self.tenant.schema(request).map_or_else(Vec::new, |schema| schema.check(&request.content));
         facts.approval.clone_from(&self.asked.approval);
+        facts.submitted = self.asked.submitted;
+        facts.runners = self.runners();
         if rules.factual > Force::Off {
             facts.evidence = self.weigh(&predicate, facts.replaced.as_ref())?;
         }
@@ -109,6 +111,16 @@ impl Gathering<'_> {
         }
         facts.twin = found.twin.map(|(known, likeness, lsn)| self.twin(known, likeness, lsn)).transpose()?;
         Ok(facts)
+    }
+
+    /// The key of the runner of each test report.
+    fn runners(&self) -> Vec<Option<Hash>> {
+        let reports = &self.asked.request.test_reports;
+        if reports.is_empty() {
+            return Vec::new();
+        }
+        let views = self.tenant.shared.views.read();
+        reports.iter().map(|report| views.policies.runner(&report.runner)).collect()
     }
 
     /// What is known with the same content or the same triple.

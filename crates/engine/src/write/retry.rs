@@ -7,6 +7,17 @@ use crate::tenant::Tenant;
 use crate::{Call, flow, working};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::WriteDraft;
+use tabellion_core::id::ReviewId;
+use tabellion_core::time::Timestamp;
+
+/// A write that was put off.
+pub(crate) struct Waited {
+    pub(crate) draft: WriteDraft,
+    /// When it came in.
+    pub(crate) submitted: Timestamp,
+    /// The held write that it takes the place of.
+    pub(crate) edits: Option<ReviewId>,
+}
 
 /// Why a write that was put off is not committed yet.
 pub(crate) enum Again {
@@ -20,13 +31,13 @@ pub(crate) enum Again {
 pub(crate) async fn again(
     tenant: &Tenant,
     call: &Call,
-    draft: WriteDraft,
+    waited: &Waited,
     waited_for: Code,
 ) -> Result<Written, Again> {
-    let body = draft.clone();
-    let request = working::claim(tenant, call, draft).check().map_err(Again::Refused)?;
+    let body = waited.draft.clone();
+    let request = working::claim(tenant, call, body.clone()).check().map_err(Again::Refused)?;
     let asked = Asked::of(tenant, call, body, request).map_err(Again::Refused)?;
-    let mut asked = Asked { unattended: true, ..asked };
+    let mut asked = Asked { unattended: true, submitted: waited.submitted, edits: waited.edits, ..asked };
     if waited_for == Code::RateExceeded {
         let layer = asked.request.layer;
         let rate = tenant.governance.rate(layer);

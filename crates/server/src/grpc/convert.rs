@@ -7,7 +7,7 @@ use super::proto;
 use prost_types::value::Kind;
 use serde_json::{Map, Number, Value};
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::gate::{EvidenceDraft, TripleDraft, WriteDraft};
+use tabellion_core::gate::{EvidenceDraft, ReportDraft, TripleDraft, WriteDraft};
 use tabellion_core::id::ItemId;
 use tabellion_engine::reply;
 
@@ -40,6 +40,7 @@ impl From<proto::WriteRequest> for WriteDraft {
             fields,
             tags: asked.tags,
             tests,
+            test_reports: asked.test_reports.into_iter().map(Into::into).collect(),
             evidence: asked.evidence.into_iter().map(Into::into).collect(),
             resources: asked.resources,
             derived_from: asked.derived_from,
@@ -77,6 +78,18 @@ impl From<proto::EvidenceDraft> for EvidenceDraft {
             excerpt: evidence.excerpt,
             excerpt_hash: evidence.excerpt_hash,
             source_item_id: evidence.source_item_id,
+        }
+    }
+}
+
+impl From<proto::TestReport> for ReportDraft {
+    fn from(report: proto::TestReport) -> Self {
+        Self {
+            runner: report.runner,
+            content_hash: report.content_hash,
+            passed: report.passed,
+            ran_at: report.ran_at,
+            signature: report.signature,
         }
     }
 }
@@ -184,6 +197,7 @@ mod tests {
             "triple": {"subject": "api", "predicate": "port", "object": "8080"},
             "fields": {"port": 8080, "ratio": 0.5, "open": true, "by": null, "hosts": ["a", {"b": -1}]},
             "tests": [{"name": "short", "expect": {"properties": {"text": {"maxLength": 80}}}}],
+            "test_reports": [{"runner": "ci", "content_hash": "ab", "passed": true, "ran_at": "now", "signature": "cd"}],
             "tags": ["api"], "resources": ["kb"], "derived_from": ["ver_a"], "justification": "asked often",
             "evidence": [{"source_type": "document", "source_uri": "doc://runbook", "source_version": "3",
                 "accessed_at": "2026-11-15T00:00:00Z", "authority": 0.7, "excerpt": "port 8080",
@@ -213,6 +227,13 @@ mod tests {
             fields: Some(from_object(fields)),
             tags: vec!["api".into()],
             tests: body["tests"].as_array().unwrap().iter().cloned().map(from_json).collect(),
+            test_reports: vec![proto::TestReport {
+                runner: Some("ci".into()),
+                content_hash: Some("ab".into()),
+                passed: Some(true),
+                ran_at: Some("now".into()),
+                signature: Some("cd".into()),
+            }],
             evidence: vec![proto::EvidenceDraft {
                 source_type: evidence("source_type"),
                 source_uri: evidence("source_uri"),

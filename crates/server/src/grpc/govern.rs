@@ -190,6 +190,7 @@ fn policy((id, policy): (String, Policy)) -> proto::Policy {
         Policy::Reviewer { reviewer, user } => {
             proto::Policy { reviewer: Some(reviewer), user: Some(user), ..named("reviewer") }
         }
+        Policy::Runner { public_key } => proto::Policy { public_key: Some(public_key), ..named("runner") },
     }
 }
 
@@ -206,6 +207,7 @@ pub(super) fn policy_body(asked: proto::Policy) -> Value {
     put("approvals", asked.approvals.map(Value::from));
     put("reviewer", asked.reviewer.map(Value::String));
     put("user", asked.user.map(Value::String));
+    put("public_key", asked.public_key.map(Value::String));
     Value::Object(body)
 }
 
@@ -255,6 +257,7 @@ mod tests {
         check(json!({"kind": "official_sources", "prefixes": []}));
         check(json!({"kind": "approval", "approvals": 2}));
         check(json!({"kind": "reviewer", "reviewer": "usr_a", "user": "usr_b"}));
+        check(json!({"kind": "runner", "public_key": "ab"}));
     }
 
     #[test]

@@ -59,9 +59,13 @@ pub(super) struct WriteItem {
     #[schemars(length(max = 32), inner(length(min = 1, max = 64)))]
     tags: Option<Vec<String>>,
     /// For layer procedural, the tests that it must pass, each {"name": "has steps", "expect": a JSON Schema over the
-    /// content}: at least one.
+    /// content} or {"name": "ci", "runner": the name of a registered runner}: at least one.
     #[schemars(length(max = 16))]
     tests: Option<Vec<Map<String, Value>>>,
+    /// The signed reports of the runners that tests name. Write without them first: TESTS_FAILED names the content_hash
+    /// that the runner has to report on.
+    #[schemars(length(max = 16))]
+    test_reports: Option<Vec<TestReport>>,
     /// What the statement rests on. Cite what you saw: an item without evidence is trusted less.
     #[schemars(length(max = 32))]
     evidence: Option<Vec<Evidence>>,
@@ -96,6 +100,27 @@ pub(super) struct WriteItem {
     /// Past this time (RFC 3339) nothing is written.
     #[schemars(extend("format" = "date-time"))]
     deadline: Option<String>,
+}
+
+/// What a registered runner found, exactly as it signed it.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only the schema is used")]
+pub(super) struct TestReport {
+    /// The runner's name.
+    #[schemars(regex(pattern = r"^[a-z0-9_.-]{1,64}$"))]
+    runner: String,
+    /// The content_hash of what it tested.
+    #[schemars(regex(pattern = r"^[0-9a-fA-F]{64}$"))]
+    content_hash: String,
+    /// Whether every test passed.
+    passed: bool,
+    /// When (RFC 3339): at most 15 minutes ago.
+    #[schemars(extend("format" = "date-time"))]
+    ran_at: String,
+    /// The runner's signature over the rest.
+    #[schemars(regex(pattern = r"^[0-9a-fA-F]{128}$"))]
+    signature: String,
 }
 
 /// A kind of memory.
@@ -410,6 +435,9 @@ mod tests {
         }
         for name in names(&schema["properties"]["evidence"]["items"]) {
             known(json!({"evidence": [{ name.as_str(): null }]}), &name);
+        }
+        for name in names(&schema["properties"]["test_reports"]["items"]) {
+            known(json!({"test_reports": [{ name.as_str(): null }]}), &name);
         }
         assert_eq!(schema["required"], json!(["text"]));
         assert_eq!(schema["additionalProperties"], json!(false));

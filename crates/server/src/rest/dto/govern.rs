@@ -400,6 +400,12 @@ pub(crate) enum PolicyBody {
         #[schema(value_type = ReferenceText)]
         user: String,
     },
+    /// Whose reports on the tests of procedures are believed; the policy's name is the runner's.
+    Runner {
+        /// An Ed25519 key.
+        #[schema(pattern = "^[0-9a-fA-F]{64}$")]
+        public_key: String,
+    },
 }
 
 /// A policy and its name.

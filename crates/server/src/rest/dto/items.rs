@@ -49,9 +49,12 @@ pub(crate) struct WriteBody {
     #[schema(value_type = Option<Vec<TagText>>, max_items = 32)]
     tags: Option<Vec<String>>,
     /// The tests that a procedure carries and must pass: 1 to 16 of `{name, expect}`, where `expect` is a JSON Schema over the
-    /// content.
+    /// content, or `{name, runner}`, which that runner reports on.
     #[schema(value_type = Option<Vec<Object>>, max_items = 16)]
     tests: Option<Vec<Value>>,
+    /// The reports of runners on this very content; they are no part of it.
+    #[schema(max_items = 16)]
+    test_reports: Option<Vec<TestReportBody>>,
     /// What it rests on.
     #[schema(max_items = 32)]
     evidence: Option<Vec<EvidenceDraftBody>>,
@@ -96,6 +99,28 @@ pub(crate) struct WriteBody {
     /// Must be the head.
     #[schema(value_type = Option<VersionIdText>)]
     expected_version: Option<String>,
+}
+
+/// What a registered runner found.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = TestReport)]
+#[expect(dead_code, reason = "as for WriteBody")]
+pub(crate) struct TestReportBody {
+    /// The name of the runner: that of the policy that registers it.
+    #[schema(value_type = PolicyNameText)]
+    runner: String,
+    /// The SHA-256 of the canonical content that it tested, as a refusal or a review names it.
+    #[schema(pattern = "^[0-9a-fA-F]{64}$")]
+    content_hash: String,
+    /// Whether every test passed.
+    passed: bool,
+    /// When: at most 15 minutes before the write.
+    #[schema(value_type = TimeGivenText)]
+    ran_at: String,
+    /// Ed25519 over the canonical JSON (RFC 8785) of the fields above.
+    #[schema(pattern = "^[0-9a-fA-F]{128}$")]
+    signature: String,
 }
 
 fn named_values() -> Object {

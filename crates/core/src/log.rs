@@ -10,7 +10,8 @@ mod tree;
 
 pub use entry::{Actor, Entry, NotAnEntry, SealedRef};
 pub use event::{
-    AuditRecord, Decision, Event, IssuedKey, Payload, Principal, Prints, StagedWrite, WrittenVersion,
+    AgentStatus, AuditRecord, Decision, Edge, Event, GrantedEdge, IssuedKey, Payload, Principal, Prints,
+    StagedWrite, Support, WrittenVersion,
 };
 pub use head::{Head, SignedHead, SigningKey, VerifyingKey};
 pub use lsn::Lsn;

@@ -4,6 +4,7 @@
 //! beside it, and the same entries in the same order give the same view, byte for byte. Any view can be dropped and
 //! folded again. `Views` are folded with the commit; the `Index` trails it.
 
+mod graphs;
 mod identity;
 mod index;
 mod items;
@@ -12,6 +13,7 @@ mod policies;
 mod reviews;
 mod sessions;
 
+pub use graphs::{Grant, GraphsView};
 pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
 pub use items::{Class, Item, ItemsView, Moment, Row, Version};
@@ -88,6 +90,9 @@ pub struct Views {
     /// Policies and suspensions.
     #[n(5)]
     pub policies: PoliciesView,
+    /// Who may invoke which agent, and which agent may use which resource.
+    #[n(6)]
+    pub graphs: GraphsView,
 }
 
 /// Bytes that are not a checkpoint of these views.
@@ -96,7 +101,7 @@ pub struct Views {
 pub struct NotACheckpoint;
 
 /// Changes when the shape of a view changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 3;
+const CHECKPOINT_SHAPE: u32 = 4;
 
 impl Views {
     /// The position up to which entries are folded in.
@@ -120,6 +125,7 @@ impl Views {
         self.items.apply(entry, opened);
         self.reviews.apply(entry);
         self.policies.apply(entry, opened);
+        self.graphs.apply(entry);
         self.lsn = entry.lsn;
         self.time = entry.time;
     }
@@ -139,6 +145,7 @@ impl Views {
         views.identity.index();
         views.items.index();
         views.reviews.index();
+        views.graphs.index();
         Ok(views)
     }
 

@@ -4,8 +4,8 @@ use crate::read::{content, item_id, named};
 use crate::reply::{ChangeStatus, Changed};
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
+use crate::visibility::predicate;
 use crate::{Call, write};
-use tabellion_core::access::visible_to;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::{ItemId, ProvenanceId, VersionId};
 use tabellion_core::item::{Operation, Status};
@@ -124,7 +124,7 @@ fn plan(
     let (head, predecessor) = {
         let views = tenant.shared.views.read();
         let at = tenant.moment(&views);
-        let predicate = visible_to(&call.caller);
+        let predicate = predicate(tenant, &call.caller, &views);
         let head = match change {
             Change::Rollback(Some(version)) => rolled_back_head(&views, item, version, &predicate, at)?,
             Change::Rollback(None) | Change::Retract | Change::Pin | Change::Unpin => {

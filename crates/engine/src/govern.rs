@@ -6,11 +6,11 @@ use crate::read::item_id;
 use crate::reply::{ChangeStatus, Changed, Quarantined, Reverted};
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
+use crate::visibility::predicate;
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
-use tabellion_core::access::visible_to;
 use tabellion_core::canonical::{hex, unhex32};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Strictness, WriteRequest, is_public_key};
@@ -239,14 +239,14 @@ fn plan(
 ) -> Result<(ItemId, VersionId, Vec<ItemId>), Refusal> {
     let item = item_id(id)?;
     let views = tenant.shared.views.read();
-    let predicate = visible_to(&call.caller);
+    let predicate = predicate(tenant, &call.caller, &views);
     let found = views.items.visible_item(item, &predicate).ok_or_else(Refusal::not_found)?;
     if found.is_quarantined_at(views.lsn()) == on {
         let state = if on { "in quarantine already" } else { "not in quarantine" };
         return Err(Refusal::new(Code::NotTheHead, format!("the item is {state}")));
     }
     let last = views.items.versions_of(found).next_back().ok_or_else(Refusal::not_found)?;
-    let seen = |version: &Version| predicate.admits(version.owner, version.tier);
+    let seen = |version: &Version| predicate.admits(version);
     let versions: Vec<VersionId> = views.items.versions_of(found).map(|version| version.id).collect();
     let dependents = dependents(&views, &versions, &seen);
     Ok((item, last.id, dependents.into_iter().filter(|one| *one != item).collect()))
@@ -308,8 +308,8 @@ fn concerned(
 ) -> (Vec<ItemId>, Vec<ItemId>) {
     let views = tenant.shared.views.read();
     let at = Moment { lsn: views.lsn(), time: tenant.now() };
-    let predicate = visible_to(&call.caller);
-    let seen = |version: &Version| predicate.admits(version.owner, version.tier);
+    let predicate = predicate(tenant, &call.caller, &views);
+    let seen = |version: &Version| predicate.admits(version);
     let written: Vec<&Version> = views
         .items
         .written_by(agent)

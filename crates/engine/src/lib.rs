@@ -32,6 +32,7 @@ mod tenant;
 mod trail;
 mod vectors;
 mod verify;
+mod visibility;
 mod working;
 mod write;
 

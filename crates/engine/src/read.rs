@@ -2,8 +2,9 @@
 
 use crate::reply::{ItemReply, ListQuery, Page, TrustBand, VersionReply};
 use crate::tenant::Tenant;
+use crate::visibility::predicate;
 use crate::{Call, working};
-use tabellion_core::access::{Caller, Disclosed, Predicate, disclose, visible_to};
+use tabellion_core::access::{Caller, Disclosed, Predicate, disclose};
 use tabellion_core::canonical::hex;
 use tabellion_core::claim::{SIGMA_TOPIC, contradiction};
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -95,8 +96,8 @@ fn get_item(tenant: &Tenant, caller: &Caller, id: &str, as_of: Option<&str>) -> 
         item.token = tenant.token(caller, tenant.shared.views.read().lsn());
         return Ok(item);
     }
-    let predicate = visible_to(caller);
     let views = tenant.shared.views.read();
+    let predicate = predicate(tenant, caller, &views);
     let at = moment(tenant, caller, &views, as_of)?;
     let (item, head) = views.items.visible_head(id, &predicate, at).ok_or_else(Refusal::not_found)?;
     let sketch = Sketch::of(&views, item, head, at, &predicate).ok_or_else(Refusal::not_found)?;
@@ -141,24 +142,22 @@ fn list_items(tenant: &Tenant, caller: &Caller, query: &ListQuery) -> Result<Pag
     if layer == Some(Layer::Working) {
         return Ok(working::page(tenant, caller, query, skip, limit));
     }
-    let predicate = visible_to(caller);
     let (sketches, next) = {
         let views = tenant.shared.views.read();
+        let predicate = predicate(tenant, caller, &views);
         let at = tenant.moment(&views);
         let mut sketches = Vec::new();
         let mut next = None;
-        for (place, item) in
-            views.items.visible_items(&predicate, usize::try_from(skip).unwrap_or(usize::MAX))
-        {
+        for (place, item) in views.items.visible_items(&predicate, Row::try_from(skip).unwrap_or(Row::MAX)) {
             let Some(head) = views.items.head_at(item, at) else { continue };
-            let wanted = predicate.admits(head.owner, head.tier)
+            let wanted = predicate.admits(head)
                 && layer.is_none_or(|layer| layer == head.layer)
                 && query.namespace.as_deref().is_none_or(|name| views.items.namespace_of(head) == name);
             if !wanted {
                 continue;
             }
             if sketches.len() as u64 == limit {
-                next = Some(place as u64);
+                next = Some(u64::from(place));
                 break;
             }
             sketches.extend(Sketch::of(&views, item, head, at, &predicate));
@@ -170,8 +169,8 @@ fn list_items(tenant: &Tenant, caller: &Caller, query: &ListQuery) -> Result<Pag
 }
 
 fn list_versions(tenant: &Tenant, caller: &Caller, id: &str) -> Result<Vec<VersionReply>, Refusal> {
-    let predicate = visible_to(caller);
     let views = tenant.shared.views.read();
+    let predicate = predicate(tenant, caller, &views);
     let at = tenant.moment(&views);
     let item = views.items.visible_item(item_id(id)?, &predicate).ok_or_else(Refusal::not_found)?;
     let reply = |version: &Version| VersionReply {
@@ -188,12 +187,7 @@ fn list_versions(tenant: &Tenant, caller: &Caller, id: &str) -> Result<Vec<Versi
         },
         token: tenant.token(caller, version.lsn),
     };
-    Ok(views
-        .items
-        .versions_of(item)
-        .filter(|version| predicate.admits(version.owner, version.tier))
-        .map(reply)
-        .collect())
+    Ok(views.items.versions_of(item).filter(|version| predicate.admits(version)).map(reply).collect())
 }
 
 fn read_provenance(
@@ -203,8 +197,8 @@ fn read_provenance(
     version: Option<&str>,
 ) -> Result<Provenance, Refusal> {
     let (lsn, superseded_by) = {
-        let predicate = visible_to(caller);
         let views = tenant.shared.views.read();
+        let predicate = predicate(tenant, caller, &views);
         let item = views.items.visible_item(item_id(id)?, &predicate).ok_or_else(Refusal::not_found)?;
         let chosen = match version {
             None => views.items.head_at(item, tenant.moment(&views)),
@@ -213,7 +207,7 @@ fn read_provenance(
                 views.items.versions_of(item).find(|version| version.id == wanted)
             }
         };
-        let visible = chosen.filter(|version| predicate.admits(version.owner, version.tier));
+        let visible = chosen.filter(|version| predicate.admits(version));
         let chosen = visible.ok_or_else(Refusal::not_found)?;
         let replaces_it =
             |later: &&Version| views.items.parents_of(later).any(|parent| parent.id == chosen.id);
@@ -283,7 +277,7 @@ impl Sketch {
             token: String::new(),
             against: Vec::new(),
         };
-        disclose(Self { reply, lsn: version.lsn, at: at.lsn }, version.owner, version.tier, predicate)
+        disclose(Self { reply, lsn: version.lsn, at: at.lsn }, version, predicate)
     }
 }
 

@@ -6,11 +6,12 @@ use crate::read::{Sketch, fill, moment};
 use crate::reply::{Found, SearchQuery, SearchReply};
 use crate::tenant::{Tenant, behind};
 use crate::vectors::Vectors;
+use crate::visibility::predicate;
 use crate::{Call, working};
 use asked::{Asked, Mode};
 use std::borrow::Cow;
 use std::time::Duration;
-use tabellion_core::access::{Caller, Predicate, visible_to};
+use tabellion_core::access::{Caller, Predicate};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::id::SearchId;
 use tabellion_core::log::Lsn;
@@ -51,9 +52,9 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
     let (vector, mode) = meaning(tenant, caller, &asked).await?;
     wait(tenant, caller, query, mode).await?;
     let words = tabellion_core::text::terms(asked.query);
-    let predicate = visible_to(caller);
     let (sketches, at) = {
         let views = tenant.shared.views.read();
+        let predicate = predicate(tenant, caller, &views);
         let index = tenant.shared.index.read();
         let vectors = tenant.shared.vectors.as_ref().map(|vectors| vectors.read());
         let at = moment(tenant, caller, &views, query.as_of.as_deref())?;

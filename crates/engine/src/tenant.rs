@@ -15,6 +15,7 @@ use crate::reputation::{Readers, Reputations};
 use crate::review::Escalations;
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
 use crate::vectors::Vectors;
+use crate::visibility::Predicates;
 use crate::working::Working;
 use crate::write::{Flights, GateTimes};
 use crate::{AuditReads, Call, EngineLimits, Governance, OpenError, index, vectors};
@@ -208,6 +209,7 @@ pub(crate) struct Tenant {
     pub(crate) reputations: Reputations,
     pub(crate) schemas: Schemas,
     pub(crate) habits: Habits,
+    pub(crate) predicates: Predicates,
     pub(crate) gate_times: GateTimes,
     pub(crate) flights: Flights,
     pub(crate) advice: Advice,
@@ -290,6 +292,7 @@ impl Tenant {
             reputations: Reputations::default(),
             schemas: Schemas::default(),
             habits: Habits::default(),
+            predicates: Predicates::default(),
             gate_times: GateTimes::default(),
             flights: Flights::default(),
             advice: Advice::new(options.advisers.clone()),

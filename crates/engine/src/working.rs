@@ -7,10 +7,11 @@ use crate::read::{layer_word, within};
 use crate::reply::{Found, ItemReply, ListQuery, Page, SearchQuery, TrustBand, WriteStatus, Written};
 use crate::sequencer::Objection;
 use crate::tenant::Tenant;
+use crate::visibility::predicate;
 use crate::write::{ACTION, check_token, gather, in_time, version_conflict};
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use tabellion_core::access::{Caller, visible_to};
+use tabellion_core::access::Caller;
 use tabellion_core::canonical::{Hash, idempotency_token};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{Judged, Replaces, WriteDraft, WriteRequest, judge};
@@ -120,7 +121,10 @@ pub(crate) async fn write(
     trace: Option<Hash>,
 ) -> Result<Written, Refusal> {
     let now = tenant.now();
-    let facts = gather(&tenant.shared.views.read(), &request, &visible_to(&call.caller));
+    let facts = {
+        let views = tenant.shared.views.read();
+        gather(&views, &request, &predicate(tenant, &call.caller, &views))
+    };
     let Judged::Admitted(admitted) = judge(request, &call.caller, &facts, &mut |_| {})? else {
         return Err(Refusal::new(Code::Internal, "working memory waits for nobody"));
     };

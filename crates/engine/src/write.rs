@@ -525,7 +525,7 @@ pub(crate) fn gather(views: &Views, request: &WriteRequest, predicate: &Predicat
         facts.resources.push(views.identity.find_resource(name).map(|resource| resource.id).ok_or(place));
     }
     for (place, id) in request.derived_from.iter().enumerate() {
-        let visible = |version: &&Version| predicate.admits(version.owner, version.tier);
+        let visible = |version: &&Version| predicate.admits(version);
         let parent = id.parse().ok().and_then(|id| views.items.find_version(id)).filter(visible);
         facts.derived_from.push(parent.map(|version| version.id).ok_or(place));
         inherit(views, parent, &mut facts);
@@ -572,7 +572,7 @@ fn head_with<'a>(
     predicate: &Predicate,
     at: Moment,
 ) -> Result<&'a Version, Refusal> {
-    let visible = |version: &&Version| predicate.admits(version.owner, version.tier);
+    let visible = |version: &&Version| predicate.admits(version);
     let version = views.items.find_version(id).filter(visible).ok_or_else(Refusal::not_found)?;
     let item = views.items.item_of(version).ok_or_else(Refusal::not_found)?;
     match views.items.head_at(item, at) {

@@ -17,6 +17,7 @@ pub struct Caller {
     key: KeyId,
     role: Role,
     operator: bool,
+    person: bool,
 }
 
 impl Caller {
@@ -54,6 +55,12 @@ impl Caller {
     #[must_use]
     pub const fn is_operator(&self) -> bool {
         self.operator
+    }
+
+    /// Whether a person acts without an agent of their own choosing.
+    #[must_use]
+    pub const fn is_person(&self) -> bool {
+        self.person
     }
 
     /// The pair, as the log records it.
@@ -106,6 +113,7 @@ pub fn authenticate(identity: &IdentityView, fingerprint: &Hash, now: Timestamp)
         key: key.key,
         role,
         operator: identity.is_operator() && role.may_administer(),
+        person: key.agent.is_none(),
     })
 }
 
@@ -116,7 +124,8 @@ pub fn authenticate(identity: &IdentityView, fingerprint: &Hash, now: Timestamp)
 pub fn author(identity: &IdentityView, user: UserId, agent: AgentId, key: KeyId) -> Result<Caller, Refusal> {
     let role = identity.user(user).ok_or_else(unauthenticated)?.role;
     let tenant = identity.tenant().ok_or_else(unauthenticated)?;
-    Ok(Caller { tenant, user, agent, key, role, operator: false })
+    let person = identity.direct_agent() == Some(agent);
+    Ok(Caller { tenant, user, agent, key, role, operator: false, person })
 }
 
 fn unauthenticated() -> Refusal {

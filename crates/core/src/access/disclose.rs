@@ -1,8 +1,7 @@
 //! The last step of a read: what leaves the engine passed the predicate.
 
 use super::Predicate;
-use crate::id::UserId;
-use crate::item::Tier;
+use crate::view::Version;
 
 /// A value that its caller may see. Made by `disclose` alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,8 +22,8 @@ impl<T> std::ops::Deref for Disclosed<T> {
     }
 }
 
-/// Lets a value out if the predicate admits its owner and tier; read policies will transform it here.
+/// Lets a value out if the predicate admits the version that it is taken from; read policies will transform it here.
 #[must_use]
-pub fn disclose<T>(value: T, owner: UserId, tier: Tier, predicate: &Predicate) -> Option<Disclosed<T>> {
-    predicate.admits(owner, tier).then_some(Disclosed(value))
+pub fn disclose<T>(value: T, version: &Version, predicate: &Predicate) -> Option<Disclosed<T>> {
+    predicate.admits(version).then_some(Disclosed(value))
 }

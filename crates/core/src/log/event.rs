@@ -6,7 +6,7 @@
 use crate::access::Role;
 use crate::canonical::Hash;
 use crate::gate::Hold;
-use crate::id::{AgentId, ItemId, KeyId, ResourceId, ReviewId, TenantId, UserId, VersionId};
+use crate::id::{AgentId, ItemId, KeyId, ResourceId, ReviewId, RoleId, TenantId, UserId, VersionId};
 use crate::item::{Layer, Operation, Tier, words};
 use crate::time::Timestamp;
 use minicbor::bytes::ByteVec;
@@ -148,9 +148,84 @@ pub enum Event {
         #[n(0)]
         agent: AgentId,
     },
+    /// An edge of an access graph exists from here on, or within a time of its own. Sealed: the reason.
+    #[n(19)]
+    EdgeGranted(#[n(0)] GrantedEdge),
+    /// An edge ends, with one of its supports or with all of them. Sealed: the reason.
+    #[n(20)]
+    EdgeRevoked {
+        /// The edge.
+        #[n(0)]
+        edge: Edge,
+        /// Only this support.
+        #[n(1)]
+        support: Option<Support>,
+    },
+    /// An agent is put to rest, or back to work. Sealed: the reason.
+    #[n(21)]
+    AgentStatusSet {
+        /// The agent.
+        #[n(0)]
+        agent: AgentId,
+        /// From here on.
+        #[n(1)]
+        status: AgentStatus,
+    },
     /// Audit log only: who did what, and how it ended.
     #[n(32)]
     Audited(#[n(0)] AuditRecord),
+}
+
+/// An edge of an access graph (SHARE-3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
+pub enum Edge {
+    /// A user may invoke an agent.
+    #[n(0)]
+    Invoke(#[n(0)] UserId, #[n(1)] AgentId),
+    /// An agent may use a resource.
+    #[n(1)]
+    Use(#[n(0)] AgentId, #[n(1)] ResourceId),
+}
+
+/// Why an edge exists; it does for as long as any support is left (SHARE-4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
+pub enum Support {
+    /// It was granted by itself.
+    #[n(0)]
+    Direct,
+    /// It came with a role.
+    #[n(1)]
+    Role(#[n(0)] RoleId),
+}
+
+words! {
+    /// Whether an agent works.
+    AgentStatus {
+        /// It does.
+        0 Active = "active",
+        /// It cannot be called; what it taught is still read.
+        1 Retired = "retired",
+        /// It is gone, and what it taught is hidden.
+        2 Deleted = "deleted",
+    }
+}
+
+/// An edge, why it exists and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct GrantedEdge {
+    /// Which.
+    #[n(0)]
+    pub edge: Edge,
+    /// Why.
+    #[n(1)]
+    pub support: Support,
+    /// Not before then.
+    #[n(2)]
+    pub not_before: Option<Timestamp>,
+    /// Not from then on.
+    #[n(3)]
+    pub expires_at: Option<Timestamp>,
 }
 
 /// A credential: a keyed fingerprint of its secret, and for whom it speaks.

@@ -245,6 +245,9 @@ impl IdentityView {
             | Event::SchemaSet
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
+            | Event::EdgeGranted(_)
+            | Event::EdgeRevoked { .. }
+            | Event::AgentStatusSet { .. }
             | Event::Audited(_) => return,
         }
         self.epoch += 1;

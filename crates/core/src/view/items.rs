@@ -11,7 +11,7 @@ use crate::log::{Entry, Event, Lsn, Prints, WrittenVersion};
 use crate::time::{Period, Timestamp};
 use roaring::RoaringBitmap;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// How long a token answers a replay (GOV-1.7).
 const TOKEN_KEPT: Period = Period::from_days(1);
@@ -109,6 +109,12 @@ pub struct Version {
 }
 
 impl Version {
+    /// Its class, as a row of [`ItemsView::classes`].
+    #[must_use]
+    pub const fn class(&self) -> u32 {
+        self.class
+    }
+
     /// How it stood at a moment; nothing if it was not yet written.
     #[must_use]
     pub fn status_at(&self, at: Moment) -> Option<Status> {
@@ -203,9 +209,15 @@ pub struct ItemsView {
     owned: HashMap<UserId, Vec<Row>>,
     #[cbor(skip)]
     layer_versions: HashMap<(UserId, u32, Layer), u64>,
-    /// Versions that no entry has ended, by owner.
+    /// Private versions that no entry has ended, by owner.
     #[cbor(skip)]
-    live: HashMap<UserId, RoaringBitmap>,
+    live: HashMap<UserId, Live>,
+    /// Shared versions that no entry has ended, by class.
+    #[cbor(skip)]
+    shared: BTreeMap<u32, RoaringBitmap>,
+    /// Items of the shared pool, in order.
+    #[cbor(skip)]
+    pooled: Vec<Row>,
     /// Versions that an entry has ended, in the order of those entries.
     #[cbor(skip)]
     ended: Vec<(Lsn, Row)>,
@@ -229,6 +241,14 @@ pub struct ItemsView {
     /// Writes of an agent in a session.
     #[cbor(skip)]
     in_session: HashMap<Hash, u32>,
+}
+
+/// The private versions of one owner.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Live {
+    rows: RoaringBitmap,
+    /// The classes that any of them ever had.
+    classes: RoaringBitmap,
 }
 
 /// A fingerprint within a namespace and layer.
@@ -284,14 +304,16 @@ impl ItemsView {
     #[must_use]
     pub fn visible_rows(&self, predicate: &Predicate, at: Moment) -> Cow<'_, RoaringBitmap> {
         let since = self.ended.partition_point(|(lsn, _)| *lsn <= at.lsn);
+        let seen = |row: &Row| self.version(*row).is_some_and(|version| predicate.admits(version));
         let mut rows = match self.live.get(&predicate.owner()) {
-            Some(live) => Cow::Borrowed(live),
+            Some(live) if live.classes.is_subset(predicate.classes()) => Cow::Borrowed(&live.rows),
+            Some(live) => Cow::Owned(live.rows.iter().filter(seen).collect()),
             None => Cow::Owned(RoaringBitmap::new()),
         };
+        for (_, shared) in self.shared.iter().filter(|(class, _)| predicate.classes().contains(**class)) {
+            *rows.to_mut() |= shared;
+        }
         let ended = self.ended.get(since..).unwrap_or_default().iter().map(|(_, row)| *row);
-        let seen = |row: &Row| {
-            self.version(*row).is_some_and(|version| predicate.admits(version.owner, version.tier))
-        };
         let ended: Vec<Row> = ended.filter(seen).collect();
         if !ended.is_empty() {
             rows.to_mut().extend(ended);
@@ -321,6 +343,12 @@ impl ItemsView {
     #[must_use]
     pub fn item_of(&self, version: &Version) -> Option<&Item> {
         self.items.get(version.item as usize)
+    }
+
+    /// What versions were made with, as classes: each row is one.
+    #[must_use]
+    pub fn classes(&self) -> &[Class] {
+        &self.classes
     }
 
     /// The class of a version.
@@ -359,27 +387,31 @@ impl ItemsView {
     pub fn visible_head(&self, id: ItemId, predicate: &Predicate, at: Moment) -> Option<(&Item, &Version)> {
         let item = self.find_item(id)?;
         let head = self.head_at(item, at)?;
-        predicate.admits(head.owner, head.tier).then_some((item, head))
+        predicate.admits(head).then_some((item, head))
     }
 
     /// The item, if any of its versions is visible.
     #[must_use]
     pub fn visible_item(&self, id: ItemId, predicate: &Predicate) -> Option<&Item> {
         let item = self.find_item(id)?;
-        self.versions_of(item).any(|version| predicate.admits(version.owner, version.tier)).then_some(item)
+        self.versions_of(item).any(|version| predicate.admits(version)).then_some(item)
     }
 
-    /// Items in the order they were made, from the `skip`th that may be seen on.
+    /// Items among which everything is that may be seen, in the order they were made, from a row on.
     pub fn visible_items<'a>(
         &'a self,
         predicate: &'a Predicate,
-        skip: usize,
-    ) -> impl Iterator<Item = (usize, &'a Item)> {
-        let rows = self.owned.get(&predicate.owner()).map_or(&[] as &[Row], Vec::as_slice);
-        rows.iter()
-            .enumerate()
-            .skip(skip)
-            .filter_map(|(place, row)| Some((place, self.items.get(*row as usize)?)))
+        from: Row,
+    ) -> impl Iterator<Item = (Row, &'a Item)> {
+        let owned = self.owned.get(&predicate.owner()).map_or(&[] as &[Row], Vec::as_slice);
+        let after = |rows: &'a [Row]| rows.get(rows.partition_point(|row| *row < from)..).unwrap_or_default();
+        let (mut own, mut pool) = (after(owned).iter().peekable(), after(&self.pooled).iter().peekable());
+        let rows = std::iter::from_fn(move || match (own.peek(), pool.peek()) {
+            (Some(first), Some(second)) if second < first => pool.next(),
+            (None, _) => pool.next(),
+            (Some(_), _) => own.next(),
+        });
+        rows.filter_map(|row| Some((*row, self.items.get(*row as usize)?)))
     }
 
     /// The version that this token committed, while it answers replays.
@@ -429,13 +461,16 @@ impl ItemsView {
             | Event::SchemaSet
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
+            | Event::EdgeGranted(_)
+            | Event::EdgeRevoked { .. }
+            | Event::AgentStatusSet { .. }
             | Event::Audited(_) => {}
         }
     }
 
     fn write(&mut self, entry: &Entry, written: &WrittenVersion, opened: &Opened) {
         let row = self.versions.len() as Row;
-        let item = self.item_row(written.item, written.owner);
+        let item = self.item_row(written.item, written.owner, written.tier);
         let parents: Vec<Row> =
             written.parents.iter().filter_map(|id| self.version_of.get(id).copied()).collect();
         for parent in &written.parents {
@@ -481,12 +516,23 @@ impl ItemsView {
         if let Some(item) = self.items.get_mut(item as usize) {
             item.versions.push(row);
         }
-        self.live.entry(version.owner).or_default().insert(row);
+        self.enliven(&version, row);
         self.recognise(&version, row);
         self.versions.push(version);
     }
 
-    fn item_row(&mut self, id: ItemId, owner: UserId) -> Row {
+    fn enliven(&mut self, version: &Version, row: Row) {
+        match version.tier {
+            Tier::Private => {
+                let live = self.live.entry(version.owner).or_default();
+                live.rows.insert(row);
+                live.classes.insert(version.class);
+            }
+            Tier::Shared => drop(self.shared.entry(version.class).or_default().insert(row)),
+        }
+    }
+
+    fn item_row(&mut self, id: ItemId, owner: UserId, tier: Tier) -> Row {
         if let Some(row) = self.item_of.get(&id) {
             return *row;
         }
@@ -498,7 +544,10 @@ impl ItemsView {
             quarantines: Vec::new(),
         });
         self.item_of.insert(id, row);
-        self.owned.entry(owner).or_default().push(row);
+        match tier {
+            Tier::Private => self.owned.entry(owner).or_default().push(row),
+            Tier::Shared => self.pooled.push(row),
+        }
         row
     }
 
@@ -528,7 +577,11 @@ impl ItemsView {
             None => {
                 version.ended = Some((lsn, status));
                 self.ended.push((lsn, row));
-                if let Some(live) = self.live.get_mut(&version.owner) {
+                let live = match version.tier {
+                    Tier::Private => self.live.get_mut(&version.owner).map(|live| &mut live.rows),
+                    Tier::Shared => self.shared.get_mut(&version.class),
+                };
+                if let Some(live) = live {
                     live.remove(row);
                 }
             }

@@ -8,7 +8,7 @@ mod postings;
 use super::items::{ItemsView, Moment, Row, Version};
 use crate::access::Predicate;
 use crate::id::{UserId, VersionId};
-use crate::item::{Layer, Status};
+use crate::item::{Layer, Status, Tier};
 use crate::log::{Entry, Event, Lsn};
 use crate::rank::Corpus;
 use crate::text::Terms;
@@ -33,7 +33,7 @@ impl Scope<'_> {
     /// Whether a version may be found.
     #[must_use]
     pub fn admits(&self, items: &ItemsView, version: &Version) -> bool {
-        self.predicate.admits(version.owner, version.tier)
+        self.predicate.admits(version)
             && version.is_active_at(self.at)
             && !items.item_of(version).is_some_and(|item| item.is_quarantined_at(self.at.lsn))
             && (self.layers.is_empty() || self.layers.contains(&version.layer))
@@ -67,9 +67,9 @@ pub struct LexicalView {
     /// Words in each version.
     #[n(1)]
     lengths: Vec<u32>,
-    /// Active texts and their words, by owner.
+    /// Active texts and their words, by whose they are, none for the shared pool, and class.
     #[n(2)]
-    corpora: BTreeMap<UserId, (u64, u64)>,
+    corpora: BTreeMap<(Option<UserId>, u32), (u64, u64)>,
 }
 
 impl LexicalView {
@@ -94,7 +94,10 @@ impl LexicalView {
     /// What a caller may see, as far as words go (SHARE-38).
     #[must_use]
     pub fn corpus(&self, predicate: &Predicate) -> Corpus {
-        let (texts, words) = self.corpora.get(&predicate.owner()).copied().unwrap_or_default();
+        let of = |owner: Option<UserId>| self.corpora.range((owner, 0)..=(owner, u32::MAX));
+        let seen = of(None).chain(of(Some(predicate.owner())));
+        let seen = seen.filter(|((_, class), _)| predicate.classes().contains(*class));
+        let (texts, words) = seen.fold((0, 0), |sum, (_, (texts, words))| (sum.0 + texts, sum.1 + words));
         Corpus { texts, words }
     }
 
@@ -118,7 +121,9 @@ impl LexicalView {
                 let none = Terms::default();
                 let terms = terms.unwrap_or(&none);
                 self.write(terms);
-                self.count(written.owner, terms.length, true);
+                if let Some(version) = items.find_version(written.version) {
+                    self.count(version, terms.length, true);
+                }
                 for parent in &written.parents {
                     self.uncount(items, *parent, entry.lsn);
                 }
@@ -142,6 +147,9 @@ impl LexicalView {
             | Event::SchemaSet
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
+            | Event::EdgeGranted(_)
+            | Event::EdgeRevoked { .. }
+            | Event::AgentStatusSet { .. }
             | Event::Audited(_) => {}
         }
     }
@@ -164,12 +172,13 @@ impl LexicalView {
         if matches!(version.ended(), Some((at, Status::Superseded | Status::Retracted | Status::Expired)) if at == lsn)
         {
             let length = self.lengths.get(row as usize).copied().unwrap_or(0);
-            self.count(version.owner, length, false);
+            self.count(version, length, false);
         }
     }
 
-    fn count(&mut self, owner: UserId, length: u32, added: bool) {
-        let (texts, words) = self.corpora.entry(owner).or_default();
+    fn count(&mut self, version: &Version, length: u32, added: bool) {
+        let owner = (version.tier == Tier::Private).then_some(version.owner);
+        let (texts, words) = self.corpora.entry((owner, version.class())).or_default();
         if added {
             *texts += 1;
             *words += u64::from(length);

@@ -215,6 +215,9 @@ impl ReviewsView {
             | Event::SchemaSet
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
+            | Event::EdgeGranted(_)
+            | Event::EdgeRevoked { .. }
+            | Event::AgentStatusSet { .. }
             | Event::Audited(_) => {}
         }
     }

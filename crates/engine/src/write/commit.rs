@@ -5,8 +5,8 @@ use crate::read::content;
 use crate::reply::WriteStatus;
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
+use crate::visibility::predicate;
 use crate::{Call, review};
-use tabellion_core::access::visible_to;
 use tabellion_core::canonical::{Hash, hex, sha256};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{Admitted, Against, Force, GateFacts, Merged};
@@ -223,7 +223,13 @@ impl Maker<'_> {
         let sources = {
             let views = self.tenant.shared.views.read();
             let at = Moment { lsn: views.lsn(), time: self.now };
-            facts::sources(&views, request, self.facts, &visible_to(&self.call.caller), at)
+            facts::sources(
+                &views,
+                request,
+                self.facts,
+                &predicate(self.tenant, &self.call.caller, &views),
+                at,
+            )
         };
         WrittenVersion {
             operation,

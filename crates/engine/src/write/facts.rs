@@ -4,9 +4,10 @@ use super::Asked;
 use crate::Call;
 use crate::read::content;
 use crate::tenant::Tenant;
+use crate::visibility::predicate;
 use std::collections::HashSet;
 use std::time::Duration;
-use tabellion_core::access::{Predicate, visible_to};
+use tabellion_core::access::Predicate;
 use tabellion_core::canonical::{Hash, sha256};
 use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
 use tabellion_core::error::{Code, Refusal};
@@ -72,7 +73,7 @@ pub(super) struct Gathering<'a> {
 impl Gathering<'_> {
     pub(super) fn facts(&self) -> Result<GateFacts, Refusal> {
         let request = &self.asked.request;
-        let predicate = visible_to(&self.call.caller);
+        let predicate = predicate(self.tenant, &self.call.caller, &self.tenant.shared.views.read());
         let rules = self.asked.strictness.rules(request.layer);
         let mut facts = {
             let views = self.tenant.shared.views.read();
@@ -129,7 +130,7 @@ impl Gathering<'_> {
         let views = self.tenant.shared.views.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
         let twin = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at);
-        let twin = twin.filter(|(version, _)| predicate.admits(version.owner, version.tier));
+        let twin = twin.filter(|(version, _)| predicate.admits(version));
         let known = |(version, likeness): (&Version, Likeness)| {
             Some((known(&views, version)?, likeness, version.lsn))
         };
@@ -376,7 +377,7 @@ fn cited<'a>(views: &'a Views, id: &str, predicate: &Predicate, at: Moment) -> O
         return views.items.visible_head(item, predicate, at).map(|(_, head)| head);
     }
     let version = views.items.find_version(id.parse().ok()?)?;
-    predicate.admits(version.owner, version.tier).then_some(version)
+    predicate.admits(version).then_some(version)
 }
 
 /// The versions that a write's evidence cites and that it says it derives from.

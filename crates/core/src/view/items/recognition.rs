@@ -4,9 +4,9 @@ use super::{ItemsView, Moment, Place, Row, Version};
 use crate::canonical::Hash;
 use crate::gate::Likeness;
 use crate::id::{AgentId, VersionId};
-use crate::item::{Layer, Status};
+use crate::item::{Layer, Status, Tier};
 use crate::log::{Lsn, Prints};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 impl ItemsView {
     /// The versions that a version derives from or cites.
@@ -114,19 +114,20 @@ impl ItemsView {
         self.version_of =
             self.versions.iter().enumerate().map(|(row, version)| (version.id, row as Row)).collect();
         self.class_of = self.classes.iter().cloned().zip(0..).collect();
-        self.owned.clear();
+        (self.owned, self.pooled) = (HashMap::new(), Vec::new());
         for (row, item) in self.items.iter().enumerate() {
             let first = item.versions.first().and_then(|first| self.versions.get(*first as usize));
-            if let Some(first) = first {
-                self.owned.entry(first.owner).or_default().push(row as Row);
+            match first.map(|first| (first.tier, first.owner)) {
+                Some((Tier::Private, owner)) => self.owned.entry(owner).or_default().push(row as Row),
+                Some((Tier::Shared, _)) => self.pooled.push(row as Row),
+                None => {}
             }
         }
-        self.live.clear();
+        (self.live, self.shared) = (HashMap::new(), BTreeMap::new());
         self.ended.clear();
         for (row, version) in self.versions.iter().enumerate() {
-            match version.ended {
-                None => drop(self.live.entry(version.owner).or_default().insert(row as Row)),
-                Some((lsn, _)) => self.ended.push((lsn, row as Row)),
+            if let Some((lsn, _)) = version.ended {
+                self.ended.push((lsn, row as Row));
             }
             *self.layer_versions.entry((version.owner, version.namespace, version.layer)).or_default() += 1;
             if row >= self.lapsed as usize {
@@ -139,6 +140,9 @@ impl ItemsView {
         self.ended.sort_unstable();
         let versions = std::mem::take(&mut self.versions);
         for (row, version) in versions.iter().enumerate() {
+            if version.ended.is_none() {
+                self.enliven(version, row as Row);
+            }
             self.recognise(version, row as Row);
         }
         self.versions = versions;

@@ -4,6 +4,7 @@ mod asked;
 mod commit;
 mod facts;
 mod flight;
+mod heads;
 mod replay;
 mod retry;
 mod times;
@@ -13,6 +14,8 @@ pub(crate) use asked::Asked;
 pub(crate) use commit::{Commit, sign};
 pub(crate) use facts::caught_up;
 pub(crate) use flight::{Flight, Flights};
+pub(crate) use heads::version_conflict;
+use heads::{replaced, still_head};
 pub(crate) use replay::{Replay, check_token};
 pub(crate) use retry::{Again, Waited, again};
 pub(crate) use times::{GateTimes, timed};
@@ -29,12 +32,12 @@ use tabellion_core::access::Predicate;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{
-    Against, Force, GateFacts, GateName, Held, Judged, Replaces, WriteDraft, WriteRequest, judge,
+    Against, Force, GateFacts, GateName, Held, Judged, WriteDraft, WriteRequest, judge,
 };
 use tabellion_core::id::{ItemId, ReviewId, VersionId};
 use tabellion_core::item::Layer;
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Moment, Version, Views};
+use tabellion_core::view::{Version, Views};
 
 /// How often a write is prepared again when what it was prepared against has changed under it.
 const ATTEMPTS_MAX: usize = 16;
@@ -434,51 +437,6 @@ fn inherit(views: &Views, parent: Option<&Version>, facts: &mut GateFacts) {
     }
 }
 
-/// The head that a write replaces: visible, and the one that the writer expects.
-fn replaced<'a>(
-    views: &'a Views,
-    request: &WriteRequest,
-    predicate: &Predicate,
-    at: Moment,
-) -> Result<Option<&'a Version>, Refusal> {
-    let head_of = |item: ItemId| {
-        views.items.visible_head(item, predicate, at).map(|(_, head)| head).ok_or_else(Refusal::not_found)
-    };
-    let head = match request.replaces {
-        None => match request.expected_version {
-            None => return Ok(None),
-            Some(expected) => head_with(views, expected, predicate, at)?,
-        },
-        Some(Replaces::Item(item) | Replaces::Superseded(item)) => head_of(item)?,
-        Some(Replaces::SupersededVersion(version)) => head_with(views, version, predicate, at)?,
-    };
-    match request.expected_version {
-        Some(expected) if expected != head.id => Err(version_conflict()),
-        _ => Ok(Some(head)),
-    }
-}
-
-/// A version that must be visible and a head.
-fn head_with<'a>(
-    views: &'a Views,
-    id: VersionId,
-    predicate: &Predicate,
-    at: Moment,
-) -> Result<&'a Version, Refusal> {
-    let visible = |version: &&Version| predicate.admits(version.owner, version.tier);
-    let version = views.items.find_version(id).filter(visible).ok_or_else(Refusal::not_found)?;
-    let item = views.items.item_of(version).ok_or_else(Refusal::not_found)?;
-    match views.items.head_at(item, at) {
-        Some(head) if head.id == id => Ok(head),
-        _ => Err(version_conflict()),
-    }
-}
-
-pub(crate) fn version_conflict() -> Refusal {
-    let fault = Fault::new("/expected_version", Code::VersionConflict, "the item's head: read it again");
-    Refusal::new(Code::VersionConflict, "the version named is not the item's head any more").with(vec![fault])
-}
-
 /// Step 2 of GOV-1.7: past its deadline a write leaves nothing.
 pub(crate) fn in_time(deadline: Option<Timestamp>, now: Timestamp) -> Result<(), Objection> {
     match deadline {
@@ -491,11 +449,4 @@ pub(crate) fn in_time(deadline: Option<Timestamp>, now: Timestamp) -> Result<(),
         }
         _ => Ok(()),
     }
-}
-
-/// The head must be the one that the write was prepared against.
-fn still_head(views: &Views, item: ItemId, replaced: VersionId, now: Timestamp) -> Result<(), Objection> {
-    let at = Moment { lsn: views.lsn(), time: now };
-    let head = views.items.find_item(item).and_then(|item| views.items.head_at(item, at));
-    if head.is_some_and(|head| head.id == replaced) { Ok(()) } else { Err(Objection::Stale) }
 }

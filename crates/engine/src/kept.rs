@@ -129,11 +129,10 @@ impl Wait {
 
     /// Why there is no more waiting.
     fn exhausted(&self) -> Refusal {
-        let message = match self.code {
-            Code::RateExceeded => {
-                "it found no room however often it was tried; write it again, or import it".to_owned()
-            }
-            _ => format!("however often it was tried, {}; write it again later", self.message),
+        let message = if self.code == Code::RateExceeded {
+            "it found no room however often it was tried; write it again, or import it".to_owned()
+        } else {
+            format!("however often it was tried, {}; write it again later", self.message)
         };
         Refusal::new(Code::RetryExhausted, message).at(self.gate)
     }
@@ -394,7 +393,7 @@ async fn retry(tenant: &Tenant, kept: KeptWrite) {
         tenant.kept.read(&kept).map_or(Code::RateExceeded, |body| Wait::of(&body, kept.made).code);
     match write::again(tenant, &call, &waited, waited_for).await {
         Ok(_) => forget(tenant, &kept),
-        Err(write::Again::Later(wait)) => wait_on(tenant, &call, kept, &waited, &wait),
+        Err(write::Again::Later(wait)) => wait_on(tenant, &call, &kept, &waited, &wait),
         Err(write::Again::Refused(refusal)) => end(tenant, &call, &kept, &waited.draft, &refusal),
     }
 }
@@ -419,16 +418,16 @@ fn revived(tenant: &Tenant, kept: &KeptWrite) -> Option<(Call, Waited)> {
     Some((Call { caller, request_id: None }, waited))
 }
 
-fn wait_on(tenant: &Tenant, call: &Call, kept: KeptWrite, waited: &Waited, wait: &Wait) {
+fn wait_on(tenant: &Tenant, call: &Call, kept: &KeptWrite, waited: &Waited, wait: &Wait) {
     let attempts = kept.attempts + 1;
     if attempts >= ATTEMPTS_MAX {
-        return end(tenant, call, &kept, &waited.draft, &wait.exhausted());
+        return end(tenant, call, kept, &waited.draft, &wait.exhausted());
     }
     let backoff = (WAIT_FIRST_SECS << attempts).min(WAIT_LONGEST_SECS);
     let due = Some(tenant.now().plus(Period::from_secs(backoff)).max(wait.until));
     let body = waiting_body((&waited.draft, waited.edits), &call.caller, wait);
     let closed = tenant.kept.close(tenant, &kept.id, &body);
-    let kept = KeptWrite { attempts, due, closed, ..kept };
+    let kept = KeptWrite { attempts, due, closed, ..*kept };
     if let Err(error) = tenant.kept.store.put(&kept, tenant.governance.refusals_max) {
         tracing::warn!(%error, "a write that was put off could not be put off again");
     }

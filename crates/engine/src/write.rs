@@ -1,24 +1,27 @@
 //! Write: one path for every item, from draft to durable version.
 
+mod asked;
 mod commit;
 mod facts;
 mod flight;
+mod heads;
 mod replay;
 mod retry;
 mod times;
 mod turn;
 
+pub(crate) use asked::Asked;
 pub(crate) use commit::{Commit, sign};
 pub(crate) use facts::caught_up;
-use flight::Corpus;
 pub(crate) use flight::{Flight, Flights};
-use replay::scoped_token;
+pub(crate) use heads::version_conflict;
+use heads::{replaced, still_head};
 pub(crate) use replay::{Replay, check_token};
 pub(crate) use retry::{Again, Waited, again};
 pub(crate) use times::{GateTimes, timed};
 pub use turn::{Turn, Turns};
 
-use crate::counsel::{self, Counsel};
+use crate::counsel;
 use crate::flow::{self, Pace};
 use crate::kept::Wait;
 use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
@@ -26,128 +29,21 @@ use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
 use crate::{Call, anomaly, kept, review, working};
 use tabellion_core::access::Predicate;
-use tabellion_core::canonical::{Hash, idempotency_token};
-use tabellion_core::claim::Claim;
+use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{
-    Against, Approval, Force, GateFacts, GateName, Held, Judged, Replaces, Strictness, WriteDraft,
-    WriteRequest, judge,
+    Against, Force, GateFacts, GateName, Held, Judged, WriteDraft, WriteRequest, judge,
 };
 use tabellion_core::id::{ItemId, ReviewId, VersionId};
 use tabellion_core::item::Layer;
-use tabellion_core::log::Prints;
-use tabellion_core::text::Analyser;
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Moment, Version, Views};
+use tabellion_core::view::{Version, Views};
 
 /// How often a write is prepared again when what it was prepared against has changed under it.
 const ATTEMPTS_MAX: usize = 16;
 
 /// The name of this operation on the trail.
 pub(crate) const ACTION: &str = "write";
-
-/// A write that has been read and found well formed, and how it is to be judged.
-pub(crate) struct Asked {
-    pub(crate) request: WriteRequest,
-    /// The body it came with, to be kept where the write has to wait.
-    pub(crate) body: WriteDraft,
-    pub(crate) strictness: Strictness,
-    pub(crate) prints: Prints,
-    /// What it claims; empty where nobody compares.
-    pub(crate) claim: Claim,
-    /// What makes two writes the same.
-    pub(crate) token: Hash,
-    pub(crate) request_print: Option<Hash>,
-    pub(crate) approval: Option<Approval>,
-    /// When it first came in, however long it waited since.
-    pub(crate) submitted: Timestamp,
-    /// The held write that it takes the place of.
-    pub(crate) edits: Option<ReviewId>,
-    /// Whether nobody waits for the answer.
-    pub(crate) unattended: bool,
-    /// What was said of it outside this process; none until somebody was asked.
-    pub(crate) counsel: Option<Counsel>,
-}
-
-impl Asked {
-    /// Settles what a write is judged by; nothing of the memory but policies is looked at.
-    pub(crate) fn of(
-        tenant: &Tenant,
-        call: &Call,
-        body: WriteDraft,
-        request: WriteRequest,
-    ) -> Result<Self, Refusal> {
-        let strictness = strictness(tenant, &request)?;
-        let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
-        let token = idempotency_token(&canonical, &call.caller.agent(), request.layer);
-        check_token(&request, &token)?;
-        let compared = strictness.rules(request.layer).contradiction > Force::Off;
-        Ok(Self {
-            claim: if compared {
-                Claim::of(&request.content, &mut Analyser::default())
-            } else {
-                Claim::default()
-            },
-            strictness,
-            prints: facts::prints(
-                tenant,
-                call,
-                &request.content,
-                &canonical,
-                flow::session(tenant, call, &request),
-            ),
-            token: scoped_token(tenant, call, &request, &token),
-            request_print: request.request_id.map(|id| {
-                let (user, agent) = (call.caller.user(), call.caller.agent());
-                tenant.fingerprint(&[b"request", user.as_bytes(), agent.as_bytes(), &id])
-            }),
-            request,
-            body,
-            approval: None,
-            submitted: tenant.now(),
-            edits: None,
-            unattended: false,
-            counsel: None,
-        })
-    }
-}
-
-impl Asked {
-    /// What a replay of it is recognised by.
-    pub(crate) const fn replay(&self) -> Replay {
-        Replay { token: self.token, request: self.request_print, edits: self.edits }
-    }
-
-    /// Whose memory it is compared with.
-    fn corpus(&self, call: &Call) -> Corpus {
-        let (namespace, layer) = (self.request.namespace.clone(), self.request.layer);
-        Corpus { owner: call.caller.user(), namespace, layer }
-    }
-}
-
-fn no_canonical_form() -> Refusal {
-    Refusal::new(Code::SchemaInvalid, "the content has no canonical form").at(GateName::Schema)
-}
-
-/// The policy that a write runs under: its tenant's, or a stricter one that it asks for.
-fn strictness(tenant: &Tenant, request: &WriteRequest) -> Result<Strictness, Refusal> {
-    let set = tenant.shared.views.read().policies.strictness(&request.namespace);
-    let set = set.unwrap_or(tenant.governance.strictness);
-    match request.write_policy {
-        None => Ok(set),
-        Some(asked) if asked >= set => Ok(asked),
-        Some(asked) => {
-            let expected = format!("{} or stricter", set.as_str());
-            let fault = Fault::new("/write_policy", Code::PolicyTooLax, expected).found(asked.as_str());
-            Err(Refusal::new(
-                Code::PolicyTooLax,
-                "a write may ask for a stricter policy, not for a laxer one",
-            )
-            .at(GateName::Preflight)
-            .with(vec![fault]))
-        }
-    }
-}
 
 pub(crate) async fn write(
     tenant: &Tenant,
@@ -541,51 +437,6 @@ fn inherit(views: &Views, parent: Option<&Version>, facts: &mut GateFacts) {
     }
 }
 
-/// The head that a write replaces: visible, and the one that the writer expects.
-fn replaced<'a>(
-    views: &'a Views,
-    request: &WriteRequest,
-    predicate: &Predicate,
-    at: Moment,
-) -> Result<Option<&'a Version>, Refusal> {
-    let head_of = |item: ItemId| {
-        views.items.visible_head(item, predicate, at).map(|(_, head)| head).ok_or_else(Refusal::not_found)
-    };
-    let head = match request.replaces {
-        None => match request.expected_version {
-            None => return Ok(None),
-            Some(expected) => head_with(views, expected, predicate, at)?,
-        },
-        Some(Replaces::Item(item) | Replaces::Superseded(item)) => head_of(item)?,
-        Some(Replaces::SupersededVersion(version)) => head_with(views, version, predicate, at)?,
-    };
-    match request.expected_version {
-        Some(expected) if expected != head.id => Err(version_conflict()),
-        _ => Ok(Some(head)),
-    }
-}
-
-/// A version that must be visible and a head.
-fn head_with<'a>(
-    views: &'a Views,
-    id: VersionId,
-    predicate: &Predicate,
-    at: Moment,
-) -> Result<&'a Version, Refusal> {
-    let visible = |version: &&Version| predicate.admits(version);
-    let version = views.items.find_version(id).filter(visible).ok_or_else(Refusal::not_found)?;
-    let item = views.items.item_of(version).ok_or_else(Refusal::not_found)?;
-    match views.items.head_at(item, at) {
-        Some(head) if head.id == id => Ok(head),
-        _ => Err(version_conflict()),
-    }
-}
-
-pub(crate) fn version_conflict() -> Refusal {
-    let fault = Fault::new("/expected_version", Code::VersionConflict, "the item's head: read it again");
-    Refusal::new(Code::VersionConflict, "the version named is not the item's head any more").with(vec![fault])
-}
-
 /// Step 2 of GOV-1.7: past its deadline a write leaves nothing.
 pub(crate) fn in_time(deadline: Option<Timestamp>, now: Timestamp) -> Result<(), Objection> {
     match deadline {
@@ -598,11 +449,4 @@ pub(crate) fn in_time(deadline: Option<Timestamp>, now: Timestamp) -> Result<(),
         }
         _ => Ok(()),
     }
-}
-
-/// The head must be the one that the write was prepared against.
-fn still_head(views: &Views, item: ItemId, replaced: VersionId, now: Timestamp) -> Result<(), Objection> {
-    let at = Moment { lsn: views.lsn(), time: now };
-    let head = views.items.find_item(item).and_then(|item| views.items.head_at(item, at));
-    if head.is_some_and(|head| head.id == replaced) { Ok(()) } else { Err(Objection::Stale) }
 }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 /// The rules that an admin sets for writes
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Policy {
-    Set(Set),
+    Set(Box<Set>),
     List(List),
 }
 

@@ -132,14 +132,14 @@ mod tests {
         TestReport { signature: key.sign(&report.signed_bytes()).to_bytes(), ..report }
     }
 
-    fn request(tests: Value) -> WriteRequest {
+    fn request(tests: &Value) -> WriteRequest {
         let body = json!({"text": "Drain, then restart", "layer": "procedural", "tests": tests});
         read_write(body).and_then(WriteDraft::check).unwrap()
     }
 
     /// A procedure that the runner `ci` tests, and a report on it that is right.
     fn tested() -> (WriteRequest, TestReport) {
-        let request = request(json!([{"name": "ci", "runner": "ci"}]));
+        let request = request(&json!([{"name": "ci", "runner": "ci"}]));
         let report = TestReport {
             runner: "ci".to_owned(),
             content_hash: hex(&sha256(&request.content.canonical().unwrap())),
@@ -235,7 +235,7 @@ mod tests {
             verdict(request, registered()).unwrap_err().errors.into_iter().map(|fault| fault.path).collect()
         };
         let both = json!([{"name": "a", "runner": "ci", "expect": {}}, {"name": "b", "runner": 5}]);
-        assert_eq!(paths(&request(both)), ["/tests/0", "/tests/1"]);
+        assert_eq!(paths(&request(&both)), ["/tests/0", "/tests/1"]);
         let (two, report) = tested();
         let bad = TestReport { signature: [1; 64], ..report.clone() };
         assert_eq!(paths(&with(&two, vec![report.clone(), bad])), ["/test_reports/1"]);

@@ -109,10 +109,8 @@ impl PoliciesView {
     /// The public key of a runner, if one is registered by this name.
     #[must_use]
     pub fn runner(&self, name: &str) -> Option<Hash> {
-        match serde_json::from_str(self.policies.get(name)?).ok()? {
-            Policy::Runner { public_key } => unhex32(&public_key),
-            _ => None,
-        }
+        let policy: Policy = serde_json::from_str(self.policies.get(name)?).ok()?;
+        if let Policy::Runner { public_key } = policy { unhex32(&public_key) } else { None }
     }
 
     /// Every schema, as JSON.

@@ -1,0 +1,117 @@
+//! A write that has been read, and what it is judged by.
+
+use super::flight::Corpus;
+use super::replay::scoped_token;
+use super::{Replay, check_token, facts};
+use crate::counsel::Counsel;
+use crate::tenant::Tenant;
+use crate::{Call, flow};
+use tabellion_core::canonical::{Hash, idempotency_token};
+use tabellion_core::claim::Claim;
+use tabellion_core::error::{Code, Fault, Refusal};
+use tabellion_core::gate::{Approval, Force, GateName, Strictness, WriteDraft, WriteRequest};
+use tabellion_core::id::ReviewId;
+use tabellion_core::log::Prints;
+use tabellion_core::text::Analyser;
+use tabellion_core::time::Timestamp;
+
+/// A write that has been read and found well formed, and how it is to be judged.
+pub(crate) struct Asked {
+    pub(crate) request: WriteRequest,
+    /// The body it came with, to be kept where the write has to wait.
+    pub(crate) body: WriteDraft,
+    pub(crate) strictness: Strictness,
+    pub(crate) prints: Prints,
+    /// What it claims; empty where nobody compares.
+    pub(crate) claim: Claim,
+    /// What makes two writes the same.
+    pub(crate) token: Hash,
+    pub(crate) request_print: Option<Hash>,
+    pub(crate) approval: Option<Approval>,
+    /// When it first came in, however long it waited since.
+    pub(crate) submitted: Timestamp,
+    /// The held write that it takes the place of.
+    pub(crate) edits: Option<ReviewId>,
+    /// Whether nobody waits for the answer.
+    pub(crate) unattended: bool,
+    /// What was said of it outside this process; none until somebody was asked.
+    pub(crate) counsel: Option<Counsel>,
+}
+
+impl Asked {
+    /// Settles what a write is judged by; nothing of the memory but policies is looked at.
+    pub(crate) fn of(
+        tenant: &Tenant,
+        call: &Call,
+        body: WriteDraft,
+        request: WriteRequest,
+    ) -> Result<Self, Refusal> {
+        let strictness = strictness(tenant, &request)?;
+        let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
+        let token = idempotency_token(&canonical, &call.caller.agent(), request.layer);
+        check_token(&request, &token)?;
+        let compared = strictness.rules(request.layer).contradiction > Force::Off;
+        Ok(Self {
+            claim: if compared {
+                Claim::of(&request.content, &mut Analyser::default())
+            } else {
+                Claim::default()
+            },
+            strictness,
+            prints: facts::prints(
+                tenant,
+                call,
+                &request.content,
+                &canonical,
+                flow::session(tenant, call, &request),
+            ),
+            token: scoped_token(tenant, call, &request, &token),
+            request_print: request.request_id.map(|id| {
+                let (user, agent) = (call.caller.user(), call.caller.agent());
+                tenant.fingerprint(&[b"request", user.as_bytes(), agent.as_bytes(), &id])
+            }),
+            request,
+            body,
+            approval: None,
+            submitted: tenant.now(),
+            edits: None,
+            unattended: false,
+            counsel: None,
+        })
+    }
+
+    /// What a replay of it is recognised by.
+    pub(crate) const fn replay(&self) -> Replay {
+        Replay { token: self.token, request: self.request_print, edits: self.edits }
+    }
+
+    /// Whose memory it is compared with.
+    pub(super) fn corpus(&self, call: &Call) -> Corpus {
+        let (namespace, layer) = (self.request.namespace.clone(), self.request.layer);
+        Corpus { owner: call.caller.user(), namespace, layer }
+    }
+}
+
+fn no_canonical_form() -> Refusal {
+    Refusal::new(Code::SchemaInvalid, "the content has no canonical form").at(GateName::Schema)
+}
+
+/// The policy that a write runs under: its tenant's, or a stricter one that it asks for.
+fn strictness(tenant: &Tenant, request: &WriteRequest) -> Result<Strictness, Refusal> {
+    let set = tenant.shared.views.read().policies.strictness(&request.namespace);
+    let set = set.unwrap_or(tenant.governance.strictness);
+    match request.write_policy {
+        None => Ok(set),
+        Some(asked) if asked >= set => Ok(asked),
+        Some(asked) => {
+            let expected = format!("{} or stricter", set.as_str());
+            let fault = Fault::new("/write_policy", Code::PolicyTooLax, expected).found(asked.as_str());
+            Err(Refusal::new(
+                Code::PolicyTooLax,
+                "a write may ask for a stricter policy, not for a laxer one",
+            )
+            .at(GateName::Preflight)
+            .with(vec![fault]))
+        }
+    }
+}

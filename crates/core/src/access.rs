@@ -11,6 +11,6 @@ mod token;
 
 pub use caller::{Caller, authenticate, author};
 pub use disclose::{Disclosed, disclose};
-pub use predicate::{Predicate, visible_to};
+pub use predicate::{Predicate, visible_to, visible_to_pair};
 pub use role::Role;
 pub use token::{SealedPlace, TokenKey};

@@ -90,6 +90,12 @@ codes! {
     PairRequired => "PAIR_REQUIRED", Forbidden;
     /// Sharing is off for this caller.
     SharingOff => "SHARING_OFF", Forbidden;
+    /// The user may not invoke this agent, or not now, or it does not work any more.
+    AgentNotGranted => "AGENT_NOT_GRANTED", Forbidden;
+    /// The agent may not use this resource.
+    ResourceNotGranted => "RESOURCE_NOT_GRANTED", Forbidden;
+    /// Only who contributed an item may change it.
+    NotContributor => "NOT_CONTRIBUTOR", Forbidden;
     /// Missing, or hidden from the caller.
     NotFound => "NOT_FOUND", NotFound;
     /// No such method on this path.

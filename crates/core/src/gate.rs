@@ -132,6 +132,8 @@ pub struct Assessment {
     pub risk: Risk,
     /// What speaks against it.
     pub against: Vec<Against>,
+    /// How many of those may leave a mark on what is stored.
+    pub opposed: usize,
     /// What models say of its excerpts, where they were asked.
     pub consensus: Option<Consensus>,
 }
@@ -144,9 +146,12 @@ impl Assessment {
         let standing =
             Standing { confidence: request.confidence, fact, authority, authority_max: authority, approved };
         let confidence = standing.adjusted_confidence();
-        let unopposed = match facts.neighbours.len() {
+        // What is stored with the write may tell only of what everyone sees who will see the write.
+        let marks = |one: &&Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.dominated);
+        let opposed = against.iter().filter(marks).count();
+        let unopposed = match facts.neighbours.iter().filter(|neighbour| neighbour.dominated).count() {
             0 => 1.0,
-            near => 1.0 - against.len() as f64 / near as f64,
+            near => 1.0 - opposed as f64 / near as f64,
         };
         Self {
             fact,
@@ -155,6 +160,7 @@ impl Assessment {
             composite: 0.2 + 0.5 * fact + 0.3 * unopposed,
             risk: Risk::of(request.layer, facts, !against.is_empty(), authority, confidence),
             against,
+            opposed,
             consensus: facts.consensus.clone(),
         }
     }
@@ -334,7 +340,7 @@ pub fn judge(
     provenance::check(&request, facts)?;
     remote::check(facts, GateName::Provenance)?;
     passed(GateName::Provenance);
-    let tier = policy::tier(request.tier)?;
+    let tier = policy::tier(&request, facts)?;
     let mut causes: Vec<Cause> = Vec::new();
     let mut merging = None;
     for finding in [opposed, twin, factual, consensus::check(facts)] {
@@ -369,11 +375,19 @@ fn admit(
     facts: &GateFacts,
     found: Found,
 ) -> Result<Admitted, Refusal> {
-    let resources = facts.resources.iter().filter_map(|found| found.as_ref().ok().copied());
+    // What was used without a word about it may have been everything that could be used (SHARE-10).
+    let resources: Vec<ResourceId> = if facts.trust_declared && !facts.resources.is_empty() {
+        facts.resources.iter().filter_map(|found| found.as_ref().ok().copied()).collect()
+    } else {
+        facts.reach.clone()
+    };
     let (inherited_agents, inherited_resources) = &facts.inherited;
     // What a person approved against takes the place of what it speaks against.
     let superseded: Vec<VersionId> = match &facts.approval {
-        Some(_) => found.assessment.against.iter().map(|one| one.known.version).collect(),
+        Some(_) => {
+            let own = |one: &&Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.own);
+            found.assessment.against.iter().filter(own).map(|one| one.known.version).collect()
+        }
         None => Vec::new(),
     };
     let replaced = facts.replaced.iter().map(|version| version.id);

@@ -18,7 +18,7 @@ pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
 pub use items::{Class, Item, ItemsView, Moment, Row, Version};
 pub use lexical::{Held, LexicalView, Scope};
-pub use policies::{PoliciesView, Policy};
+pub use policies::{PoliciesView, Policy, Share};
 pub use reviews::{Review, ReviewState, ReviewsView};
 pub use sessions::{Asks, Said, SessionsView, day_of};
 

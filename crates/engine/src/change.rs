@@ -131,6 +131,7 @@ fn plan(
                 views.items.visible_head(item, &predicate, at).ok_or_else(Refusal::not_found)?.1
             }
         };
+        crate::write::contributed(head, &predicate)?;
         (head.clone(), predecessor(&views, head, at))
     };
     let draft = |event, reason: Option<&str>| {

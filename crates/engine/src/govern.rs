@@ -106,6 +106,20 @@ fn settled(tenant: &Tenant, policy: Policy) -> Result<Policy, Refusal> {
             return Err(wrong("/approvals", "1 to 10".to_owned()));
         }
         Policy::Approval { approvals } => Policy::Approval { approvals },
+        Policy::Sharing { share, user, agent } => {
+            let views = tenant.shared.views.read();
+            let no = |path: &str| wrong(path, "the name or id of one of this tenant".to_owned());
+            let user =
+                user.map(|name| views.identity.find_user(&name).map(|one| one.id).ok_or_else(|| no("/user")));
+            let agent = agent
+                .map(|name| views.identity.find_agent(&name).map(|one| one.id).ok_or_else(|| no("/agent")));
+            let (user, agent) = (user.transpose()?, agent.transpose()?);
+            Policy::Sharing {
+                share,
+                user: user.map(|id| id.to_string()),
+                agent: agent.map(|id| id.to_string()),
+            }
+        }
         Policy::Reviewer { reviewer, user } => {
             let views = tenant.shared.views.read();
             let found = |name: &str, path: &str| -> Result<UserId, Refusal> {
@@ -246,6 +260,7 @@ fn plan(
         return Err(Refusal::new(Code::NotTheHead, format!("the item is {state}")));
     }
     let last = views.items.versions_of(found).next_back().ok_or_else(Refusal::not_found)?;
+    crate::write::contributed(last, &predicate)?;
     let seen = |version: &Version| predicate.admits(version);
     let versions: Vec<VersionId> = views.items.versions_of(found).map(|version| version.id).collect();
     let dependents = dependents(&views, &versions, &seen);

@@ -12,6 +12,8 @@ mod fold;
 mod founding;
 mod govern;
 mod governed;
+mod granted;
+mod graph;
 mod identity;
 mod index;
 mod kept;
@@ -198,7 +200,7 @@ impl Engine {
         let now = self.inner.options.clock.now();
         let mut answer = None;
         for tenant in self.inner.tenants.read().values() {
-            match authenticate(&tenant.shared.views.read().identity, &fingerprint, now) {
+            match authenticate(&tenant.shared.views.read(), &fingerprint, now) {
                 Ok(caller) => return Ok(caller),
                 Err(refusal) if answer.is_none() || refusal.code != Code::Unauthenticated => {
                     answer = Some(refusal)

@@ -1,7 +1,9 @@
 //! What operations answer: plain data, ready for any transport.
 
+mod access;
 mod governed;
 
+pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, WhoReply};
 pub use governed::{Feedback, KeptReply, Quarantined, Reverted, ReviewReply, Verdict};
 
 use tabellion_core::access::Role;

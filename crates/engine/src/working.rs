@@ -123,7 +123,7 @@ pub(crate) async fn write(
     let now = tenant.now();
     let facts = {
         let views = tenant.shared.views.read();
-        gather(&views, &request, &predicate(tenant, &call.caller, &views))
+        gather(&views, (&request, &call.caller), &predicate(tenant, &call.caller, &views), now)
     };
     let Judged::Admitted(admitted) = judge(request, &call.caller, &facts, &mut |_| {})? else {
         return Err(Refusal::new(Code::Internal, "working memory waits for nobody"));

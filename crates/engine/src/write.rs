@@ -14,7 +14,7 @@ pub(crate) use asked::Asked;
 pub(crate) use commit::{Commit, sign};
 pub(crate) use facts::caught_up;
 pub(crate) use flight::{Flight, Flights};
-pub(crate) use heads::version_conflict;
+pub(crate) use heads::{contributed, version_conflict};
 use heads::{replaced, still_head};
 pub(crate) use replay::{Replay, check_token};
 pub(crate) use retry::{Again, Waited, again};
@@ -28,7 +28,7 @@ use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
 use crate::{Call, anomaly, kept, review, working};
-use tabellion_core::access::Predicate;
+use tabellion_core::access::{Caller, Predicate};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{
@@ -37,7 +37,7 @@ use tabellion_core::gate::{
 use tabellion_core::id::{ItemId, ReviewId, VersionId};
 use tabellion_core::item::Layer;
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Version, Views};
+use tabellion_core::view::{Moment, Version, Views};
 
 /// How often a write is prepared again when what it was prepared against has changed under it.
 const ATTEMPTS_MAX: usize = 16;
@@ -415,8 +415,19 @@ pub(crate) fn prepare(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Pre
 }
 
 /// What the gates may know of what a write names, under the caller's predicate.
-pub(crate) fn gather(views: &Views, request: &WriteRequest, predicate: &Predicate) -> GateFacts {
-    let mut facts = GateFacts::default();
+pub(crate) fn gather(
+    views: &Views,
+    (request, caller): (&WriteRequest, &Caller),
+    predicate: &Predicate,
+    now: Timestamp,
+) -> GateFacts {
+    let at = Moment { lsn: views.lsn(), time: now };
+    let mut facts = GateFacts {
+        reach: views.graphs.resources_of(caller.agent(), at).into_iter().collect(),
+        trust_declared: views.identity.agent(caller.agent()).is_some_and(|agent| agent.trust_declared),
+        sharing: views.policies.shares(caller.user(), caller.agent()),
+        ..GateFacts::default()
+    };
     for (place, name) in request.resources.iter().enumerate() {
         facts.resources.push(views.identity.find_resource(name).map(|resource| resource.id).ok_or(place));
     }

@@ -4,9 +4,9 @@ use super::Role;
 use crate::canonical::Hash;
 use crate::error::{Code, Refusal};
 use crate::id::{AgentId, KeyId, TenantId, UserId};
-use crate::log::Actor;
+use crate::log::{Actor, AgentStatus, Edge};
 use crate::time::Timestamp;
-use crate::view::IdentityView;
+use crate::view::{IdentityView, Moment, Views};
 
 /// A user and the agent acting for it, as a credential proved them. Made by `authenticate` alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +96,8 @@ fn needs(role: &str) -> Refusal {
 ///
 /// # Errors
 /// When there is none, or it names no pair.
-pub fn authenticate(identity: &IdentityView, fingerprint: &Hash, now: Timestamp) -> Result<Caller, Refusal> {
+pub fn authenticate(views: &Views, fingerprint: &Hash, now: Timestamp) -> Result<Caller, Refusal> {
+    let identity = &views.identity;
     let key = identity.live_key(fingerprint, now).ok_or_else(unauthenticated)?;
     let Some(user) = key.user else {
         return Err(Refusal::new(
@@ -106,6 +107,10 @@ pub fn authenticate(identity: &IdentityView, fingerprint: &Hash, now: Timestamp)
     };
     let role = identity.user(user).ok_or_else(unauthenticated)?.role;
     let agent = key.agent.or_else(|| identity.direct_agent()).ok_or_else(unauthenticated)?;
+    if key.agent.is_some() && !may_invoke(views, user, agent, now) {
+        let message = "this user may not act through this agent: the edge between them ended or has not begun, or the agent was retired";
+        return Err(Refusal::new(Code::AgentNotGranted, message));
+    }
     Ok(Caller {
         tenant: identity.tenant().ok_or_else(unauthenticated)?,
         user,
@@ -115,6 +120,13 @@ pub fn authenticate(identity: &IdentityView, fingerprint: &Hash, now: Timestamp)
         operator: identity.is_operator() && role.may_administer(),
         person: key.agent.is_none(),
     })
+}
+
+/// Whether a user may invoke an agent now, and the agent works (SHARE-11, decision 4: the caller knows its pair).
+fn may_invoke(views: &Views, user: UserId, agent: AgentId, now: Timestamp) -> bool {
+    let at = Moment { lsn: views.lsn(), time: now };
+    views.graphs.has(Edge::Invoke(user, agent), at)
+        && views.graphs.status_at(agent, at.lsn) == AgentStatus::Active
 }
 
 /// The pair that wrote something which waits: its credential proved it then, and it may have ended since.

@@ -26,10 +26,17 @@ pub struct Predicate {
 /// is not admitted.
 #[must_use]
 pub fn visible_to(caller: &Caller, views: &Views, at: Moment) -> Predicate {
-    let reach = Reach::of(caller, views, at);
+    visible_to_pair(caller.user(), (!caller.is_person()).then(|| caller.agent()), views, at)
+}
+
+/// The predicate of any pair at any moment, for auditors, who learn ids by it and nothing else (SHARE-13). No agent stands for
+/// the person.
+#[must_use]
+pub fn visible_to_pair(user: UserId, agent: Option<AgentId>, views: &Views, at: Moment) -> Predicate {
+    let reach = Reach::of(user, agent, views, at);
     let classes = views.items.classes().iter().zip(0u32..);
     let admitted = classes.filter(|(class, _)| reach.admits(class)).map(|(_, row)| row);
-    Predicate { owner: caller.user(), classes: admitted.collect() }
+    Predicate { owner: user, classes: admitted.collect() }
 }
 
 /// The agents of a user, and the resources that each agent it may act through can use.
@@ -40,11 +47,11 @@ struct Reach {
 }
 
 impl Reach {
-    fn of(caller: &Caller, views: &Views, at: Moment) -> Self {
-        let mut agents = views.graphs.agents_of(caller.user(), at);
+    fn of(user: UserId, acting: Option<AgentId>, views: &Views, at: Moment) -> Self {
+        let mut agents = views.graphs.agents_of(user, at);
         agents.extend(views.identity.direct_agent());
         let works = |agent: &&AgentId| views.graphs.status_at(**agent, at.lsn) == AgentStatus::Active;
-        let acts = |agent: &&AgentId| caller.is_person() || **agent == caller.agent();
+        let acts = |agent: &&AgentId| acting.is_none_or(|one| **agent == one);
         let acting = agents.iter().filter(works).filter(acts);
         let resources = acting.map(|agent| views.graphs.resources_of(*agent, at)).collect();
         Self { agents, resources }

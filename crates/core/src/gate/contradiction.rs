@@ -24,6 +24,13 @@ pub struct Against {
     pub similarity: f64,
 }
 
+impl Against {
+    /// The neighbour that it is.
+    pub(super) fn neighbour<'a>(&self, facts: &'a GateFacts) -> Option<&'a Neighbour> {
+        facts.neighbours.iter().find(|neighbour| neighbour.known == self.known)
+    }
+}
+
 /// What speaks against the write, surest first. What it replaces anyway does not.
 #[must_use]
 pub fn contradictions(facts: &GateFacts) -> Vec<Against> {

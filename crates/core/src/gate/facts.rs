@@ -29,6 +29,10 @@ pub struct Neighbour {
     pub reliance: f64,
     /// Whether a person approved it.
     pub approved: bool,
+    /// Whether it is of the writer's own user and of the tier that is written to: only then may the write take its place.
+    pub own: bool,
+    /// Whether everyone who will see the write sees it too, so that it may leave a mark on what is stored (SHARE-39).
+    pub dominated: bool,
 }
 
 /// Which tier of deduplication found a twin.
@@ -90,6 +94,12 @@ pub struct GateFacts {
     pub strictness: Strictness,
     /// The resources that the request names, or the place of one that does not exist.
     pub resources: Vec<Result<ResourceId, usize>>,
+    /// R(a, t): the resources that the agent may use (SHARE-10).
+    pub reach: Vec<ResourceId>,
+    /// Whether the agent's own word on what it used is taken.
+    pub trust_declared: bool,
+    /// Whether policy lets the caller share.
+    pub sharing: bool,
     /// The versions it says it derives from, or the place of one that is missing or hidden.
     pub derived_from: Vec<Result<VersionId, usize>>,
     /// Agents and resources of those versions: a derivation inherits them.

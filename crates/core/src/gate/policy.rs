@@ -6,17 +6,34 @@ use super::{Assessment, Cause, Force, GateName, Hold, Replaces, WriteRequest};
 use crate::error::{Code, Fault, Refusal};
 use crate::item::{Layer, Tier, TierWish};
 
-/// The tier that a wish leads to. Sharing is off until a policy turns it on.
-pub(super) fn tier(wish: TierWish) -> Result<Tier, Refusal> {
-    match wish {
-        TierWish::Auto | TierWish::Private => Ok(Tier::Private),
-        TierWish::Shared | TierWish::Both => {
-            let fault = Fault::new("/tier", Code::SharingOff, "auto or private").found(wish.as_str());
-            Err(Refusal::new(Code::SharingOff, "sharing is off: write with tier `auto` or `private`")
-                .at(GateName::Policy)
-                .with(vec![fault]))
-        }
+/// The tier that a write goes to: that of what it replaces, else what the writer wishes, with policy as the ceiling (SHARE-19).
+pub(super) fn tier(request: &WriteRequest, facts: &GateFacts) -> Result<Tier, Refusal> {
+    let wish = request.tier;
+    let refuse = |code, expected: &str, message: &str| {
+        let fault = Fault::new("/tier", code, expected).found(wish.as_str());
+        Err(Refusal::new(code, message).at(GateName::Policy).with(vec![fault]))
+    };
+    let tier = match wish {
+        TierWish::Auto => facts.replaced.as_ref().map_or(Tier::Private, |version| version.tier),
+        TierWish::Private | TierWish::Both => Tier::Private,
+        TierWish::Shared => Tier::Shared,
+    };
+    if matches!(wish, TierWish::Shared | TierWish::Both) && !facts.sharing {
+        let message = "sharing is off: write with tier `auto` or `private`, or have an admin set a policy of kind `sharing`";
+        return refuse(Code::SharingOff, "auto or private", message);
     }
+    let moves = facts.replaced.as_ref().is_some_and(|version| version.tier != tier);
+    if moves || (wish == TierWish::Both && facts.replaced.is_some()) {
+        let message = "an item stays in its tier; write another one into the other";
+        return refuse(Code::ConstraintViolation, "auto, or the tier of the item", message);
+    }
+    Ok(tier)
+}
+
+/// Whether a copy of a private write goes to the shared pool as well.
+pub(super) fn is_shared_too(request: &WriteRequest, facts: &GateFacts) -> bool {
+    let wished = matches!(request.tier, TierWish::Both | TierWish::Auto);
+    wished && facts.sharing && facts.replaced.is_none() && request.layer.is_durable()
 }
 
 /// Who has to look: the greatest of the risk's tier and every floor (D10). Adds to the causes why.

@@ -3,6 +3,7 @@
 use super::{GateFacts, GateName, WriteRequest};
 use crate::canonical::{hex, sha256};
 use crate::error::{Code, Fault, Refusal};
+use crate::id::ResourceId;
 use crate::provenance::Evidence;
 
 /// Everything named is there and as it says.
@@ -13,13 +14,19 @@ pub(super) fn check(request: &WriteRequest, facts: &GateFacts) -> Result<(), Ref
     for place in facts.resources.iter().filter_map(|found| found.err()) {
         faults.push(unknown(format!("/resources/{place}"), "the name or id of a resource of this tenant"));
     }
+    let beyond = |found: &Result<ResourceId, usize>| found.is_ok_and(|one| !facts.reach.contains(&one));
+    for (place, _) in facts.resources.iter().enumerate().filter(|(_, found)| beyond(found)) {
+        let expected = "a resource that the agent may use: an admin grants it";
+        faults.push(Fault::new(format!("/resources/{place}"), Code::ResourceNotGranted, expected));
+    }
     for place in facts.derived_from.iter().filter_map(|found| found.err()) {
         faults.push(unknown(format!("/derived_from/{place}"), "the id of a version visible to this caller"));
     }
     match faults.first() {
         None => Ok(()),
         Some(first) => {
-            let code = if first.code == Code::ExcerptHashMismatch { first.code } else { Code::SchemaInvalid };
+            let speaks = [Code::ExcerptHashMismatch, Code::ResourceNotGranted].contains(&first.code);
+            let code = if speaks { first.code } else { Code::SchemaInvalid };
             Err(Refusal::new(code, "the write names what is not there, or not as it says; see errors")
                 .at(GateName::Provenance)
                 .with(faults))

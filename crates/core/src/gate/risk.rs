@@ -111,6 +111,8 @@ mod tests {
             contradiction: None,
             reliance: 0.0,
             approved: false,
+            own: true,
+            dominated: true,
         };
         GateFacts { consumers, neighbours: vec![near], ..GateFacts::default() }
     }

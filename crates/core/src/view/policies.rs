@@ -3,7 +3,7 @@
 use super::Opened;
 use crate::canonical::{Hash, unhex32};
 use crate::gate::Strictness;
-use crate::id::AgentId;
+use crate::id::{AgentId, UserId};
 use crate::item::Layer;
 use crate::log::{Entry, Event, Lsn};
 use crate::schema::Schema;
@@ -31,6 +31,17 @@ pub enum Policy {
         /// One, or two for four eyes.
         approvals: u32,
     },
+    /// Whether what is written may go to the shared pool, everywhere or for one user or agent (SHARE-19).
+    Sharing {
+        /// `on` or `off`.
+        share: Share,
+        /// Only for this user, by id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        user: Option<String>,
+        /// Only for this agent, by id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+    },
     /// Who may look at the held writes of whom.
     Reviewer {
         /// Who reviews, by id.
@@ -43,6 +54,16 @@ pub enum Policy {
         /// An Ed25519 key: 64 hex digits.
         public_key: String,
     },
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Share {
+    /// It may be shared.
+    On,
+    /// It may not.
+    Off,
 }
 
 /// Every policy of a tenant.
@@ -96,6 +117,18 @@ impl PoliciesView {
             Some(approvals)
         });
         set.max().unwrap_or(1).max(1)
+    }
+
+    /// Whether what a user writes through an agent may be shared: some policy says so, and none speaks against it.
+    #[must_use]
+    pub fn shares(&self, user: UserId, agent: AgentId) -> bool {
+        let (user, agent) = (user.to_string(), agent.to_string());
+        let concerns = |scope: &Option<String>, one: &str| scope.as_deref().is_none_or(|named| named == one);
+        let said = self.all().filter_map(|(_, policy)| {
+            let Policy::Sharing { share, user: of, agent: by } = policy else { return None };
+            (concerns(&of, &user) && concerns(&by, &agent)).then_some(share == Share::On)
+        });
+        said.reduce(|all, one| all && one).unwrap_or(false)
     }
 
     /// Whether someone may look at the held writes of someone else.

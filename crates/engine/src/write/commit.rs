@@ -248,7 +248,7 @@ impl Maker<'_> {
             prints: self.asked.prints,
             sources,
             review: self.review(),
-            against: u32::try_from(self.admitted.assessment().against.len()).unwrap_or(u32::MAX),
+            against: u32::try_from(self.admitted.assessment().opposed).unwrap_or(u32::MAX),
         }
     }
 

@@ -16,7 +16,7 @@ use tabellion_core::gate::{
     WriteRequest, reliance, support,
 };
 use tabellion_core::id::{ItemId, VersionId};
-use tabellion_core::item::{Content, Layer};
+use tabellion_core::item::{Content, Layer, Tier, TierWish};
 use tabellion_core::log::{Lsn, Prints};
 use tabellion_core::provenance::{Evidence, SourceType};
 use tabellion_core::rank::{Standing, freshness};
@@ -78,7 +78,7 @@ impl Gathering<'_> {
         let mut facts = {
             let views = self.tenant.shared.views.read();
             let at = Moment { lsn: views.lsn(), time: self.now };
-            let mut facts = super::gather(&views, request, &predicate);
+            let mut facts = super::gather(&views, (request, &self.call.caller), &predicate, self.now);
             facts.replaced = super::replaced(&views, request, &predicate, at)?.cloned();
             super::inherit(&views, facts.replaced.clone().as_ref(), &mut facts);
             facts
@@ -154,7 +154,9 @@ impl Gathering<'_> {
             rows.iter()
                 .take_while(|(_, similarity)| *similarity >= SEMANTIC_MIN)
                 .filter(|(row, _)| index.claims.get(*row).is_some_and(|known| known.says_the_same(claim)))
-                .find_map(|(row, _)| Some((views.items.version(*row)?, Likeness::Semantic)))
+                .filter_map(|(row, _)| views.items.version(*row))
+                .find(|version| self.is_own(version))
+                .map(|version| (version, Likeness::Semantic))
         };
         let twin = exact.or_else(semantic);
         Compared {
@@ -162,10 +164,37 @@ impl Gathering<'_> {
             dependents: self.dependents(&views),
             neighbours: rows
                 .iter()
-                .filter_map(|(row, similarity)| neighbour(&views, &index, claim, *row, *similarity, self.now))
+                .filter_map(|(row, similarity)| {
+                    let known = neighbour(&views, &index, claim, *row, *similarity, self.now)?;
+                    let version = views.items.version(*row)?;
+                    Some(Neighbour {
+                        own: self.is_own(version),
+                        dominated: self.dominates(&views, version),
+                        ..known
+                    })
+                })
                 .collect(),
             twin: twin.and_then(|(version, likeness)| Some((known(&views, version)?, likeness, version.lsn))),
         }
+    }
+
+    /// The tier that is written to, as far as the request tells.
+    fn tier(&self) -> Tier {
+        if self.asked.request.tier == TierWish::Shared { Tier::Shared } else { Tier::Private }
+    }
+
+    /// Whether a version is of the same user and tier.
+    fn is_own(&self, version: &Version) -> bool {
+        version.owner == self.call.caller.user() && version.tier == self.tier()
+    }
+
+    /// Whether whoever will see the write sees this version (SHARE-39).
+    fn dominates(&self, views: &Views, version: &Version) -> bool {
+        let reaches = version.tier == Tier::Shared || self.is_own(version);
+        let agent = self.call.caller.agent();
+        let Some(class) = views.items.class_of(version).filter(|_| reaches) else { return false };
+        let used = views.graphs.resources_of(agent, Moment { lsn: views.lsn(), time: self.now });
+        class.agents.iter().all(|one| *one == agent) && class.resources.iter().all(|one| used.contains(one))
     }
 
     fn dependents(&self, views: &Views) -> u64 {
@@ -360,6 +389,8 @@ fn neighbour(
         contradiction: contradiction(index.claims.get(row)?, claim, SIGMA_TOPIC),
         reliance: reliance(unapproved),
         approved: standing.approved,
+        own: false,
+        dominated: false,
     })
 }
 

@@ -26,10 +26,19 @@ pub(super) fn replaced<'a>(
         Some(Replaces::Item(item) | Replaces::Superseded(item)) => head_of(item)?,
         Some(Replaces::SupersededVersion(version)) => head_with(views, version, predicate, at)?,
     };
+    contributed(head, predicate)?;
     match request.expected_version {
         Some(expected) if expected != head.id => Err(version_conflict()),
         _ => Ok(Some(head)),
     }
+}
+
+/// What is shared is changed by who contributed it alone.
+pub(crate) fn contributed(version: &Version, predicate: &Predicate) -> Result<(), Refusal> {
+    if version.owner == predicate.owner() {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::NotContributor, "another user contributed this item; write one of your own"))
 }
 
 /// A version that must be visible and a head.

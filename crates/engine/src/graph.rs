@@ -1,0 +1,321 @@
+//! Who may invoke and use what: granting and revoking edges, and what follows from them at any moment (SHARE-4, 13, 32).
+
+use crate::change::checked;
+use crate::read::{item_id, moment};
+use crate::reply::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, WhoReply};
+use crate::sequencer::{Objection, Proposal, Touch};
+use crate::tenant::Tenant;
+use crate::visibility::predicate;
+use crate::{Call, write};
+use tabellion_core::access::{Predicate, visible_to_pair};
+use tabellion_core::error::{Code, Fault, Refusal};
+use tabellion_core::id::{AgentId, ItemId, UserId};
+use tabellion_core::item::Tier;
+use tabellion_core::log::{AgentStatus, Edge, Event, GrantedEdge, Payload, Support};
+use tabellion_core::time::Timestamp;
+use tabellion_core::view::{Class, Moment, Version, Views};
+
+/// Ids that one answer lists at most.
+const IDS_MAX: usize = 10_000;
+
+/// Grants an edge, or changes its times.
+pub(crate) async fn grant(
+    tenant: &Tenant,
+    call: &Call,
+    (graph, source, target): (&str, &str, &str),
+    terms: EdgeTerms,
+) -> Result<String, Refusal> {
+    let plan = || {
+        let edge = edge(tenant, call, graph, source, target)?;
+        checked(terms.reason.as_deref())?;
+        let not_before = time("/not_before", terms.not_before.as_deref())?;
+        let expires_at = time("/expires_at", terms.expires_at.as_deref())?;
+        if expires_at.is_some_and(|end| end <= tenant.now().max(not_before.unwrap_or_default())) {
+            return Err(invalid("/expires_at", "a time in the future, after not_before"));
+        }
+        Ok(GrantedEdge { edge, support: Support::Direct, not_before, expires_at })
+    };
+    let granted = match plan() {
+        Ok(granted) => granted,
+        Err(refusal) => return Err(tenant.refused(call, "grant", Vec::new(), refusal).await),
+    };
+    propose(tenant, call, Event::EdgeGranted(granted), terms.reason, granted.edge, "grant").await
+}
+
+/// Revokes an edge. It counts from the next read on.
+pub(crate) async fn revoke(
+    tenant: &Tenant,
+    call: &Call,
+    (graph, source, target): (&str, &str, &str),
+    reason: Option<String>,
+) -> Result<String, Refusal> {
+    let plan = || {
+        let edge = edge(tenant, call, graph, source, target)?;
+        checked(reason.as_deref())?;
+        let views = tenant.shared.views.read();
+        let stands = views.graphs.grants_of(edge).any(|grant| grant.to.is_none());
+        if stands { Ok(edge) } else { Err(Refusal::new(Code::NotFound, "there is no such edge")) }
+    };
+    let edge = match plan() {
+        Ok(edge) => edge,
+        Err(refusal) => return Err(tenant.refused(call, "revoke", Vec::new(), refusal).await),
+    };
+    propose(tenant, call, Event::EdgeRevoked { edge, support: None }, reason, edge, "revoke").await
+}
+
+/// Puts an agent to rest, or back to work.
+pub(crate) async fn set_status(
+    tenant: &Tenant,
+    call: &Call,
+    agent: &str,
+    status: AgentStatus,
+    reason: Option<String>,
+) -> Result<String, Refusal> {
+    let plan = || {
+        call.caller.must_administer()?;
+        checked(reason.as_deref())?;
+        let views = tenant.shared.views.read();
+        let found = views.identity.find_agent(agent).map(|agent| agent.id);
+        let agent = found.ok_or_else(|| Refusal::new(Code::NotFound, "no such agent"))?;
+        if views.identity.direct_agent() == Some(agent) {
+            return Err(Refusal::new(
+                Code::Forbidden,
+                "people write through this agent; it cannot be put to rest",
+            ));
+        }
+        if views.graphs.status_at(agent, views.lsn()) == AgentStatus::Deleted {
+            return Err(Refusal::new(Code::NotFound, "no such agent"));
+        }
+        Ok(agent)
+    };
+    let action = "set_agent_status";
+    let agent = match plan() {
+        Ok(agent) => agent,
+        Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
+    };
+    let draft = tenant.draft(
+        call.caller.actor(),
+        Event::AgentStatusSet { agent, status },
+        Some(&Payload::Reason(reason.unwrap_or_default())),
+    )?;
+    let touches = vec![Touch::Name("agent", agent.to_string())];
+    let trail = tenant.row(call, action, status.as_str(), vec![agent.to_string()]);
+    commit(tenant, call, Proposal { drafts: vec![draft], touches, check: Box::new(|_, _| Ok(())), trail })
+        .await
+}
+
+async fn propose(
+    tenant: &Tenant,
+    call: &Call,
+    event: Event,
+    reason: Option<String>,
+    edge: Edge,
+    action: &str,
+) -> Result<String, Refusal> {
+    let reason = Payload::Reason(reason.unwrap_or_default());
+    let draft = tenant.draft(call.caller.actor(), event, Some(&reason))?;
+    let (source, target) = ends(edge);
+    let touches = vec![Touch::Name("edge", format!("{source} {target}"))];
+    let trail = tenant.row(call, action, "ok", vec![source, target]);
+    commit(tenant, call, Proposal { drafts: vec![draft], touches, check: Box::new(|_, _| Ok(())), trail })
+        .await
+}
+
+async fn commit(tenant: &Tenant, call: &Call, proposal: Proposal) -> Result<String, Refusal> {
+    match tenant.sequencer.propose(proposal).await {
+        Ok(committed) => Ok(tenant.token(&call.caller, committed.lsn)),
+        Err(Objection::Refused(refusal)) => Err(refusal),
+        Err(Objection::Stale | Objection::Replayed(_)) => Err(write::keeps_changing()),
+    }
+}
+
+fn ends(edge: Edge) -> (String, String) {
+    match edge {
+        Edge::Invoke(user, agent) => (user.to_string(), agent.to_string()),
+        Edge::Use(agent, resource) => (agent.to_string(), resource.to_string()),
+    }
+}
+
+/// The edge that an admin names: `ua` from a user to an agent, `ar` from an agent to a resource.
+fn edge(tenant: &Tenant, call: &Call, graph: &str, source: &str, target: &str) -> Result<Edge, Refusal> {
+    call.caller.must_administer()?;
+    let views = tenant.shared.views.read();
+    let missing = |what: &str| Refusal::new(Code::NotFound, format!("no such {what}"));
+    let agent =
+        |name: &str| views.identity.find_agent(name).map(|agent| agent.id).ok_or_else(|| missing("agent"));
+    match graph {
+        "ua" => {
+            let user = views.identity.find_user(source).map(|user| user.id);
+            Ok(Edge::Invoke(user.ok_or_else(|| missing("user"))?, agent(target)?))
+        }
+        "ar" => {
+            let resource = views.identity.find_resource(target).map(|resource| resource.id);
+            Ok(Edge::Use(agent(source)?, resource.ok_or_else(|| missing("resource"))?))
+        }
+        _ => Err(Refusal::new(
+            Code::NotFound,
+            "no such graph; there are `ua` (user, agent) and `ar` (agent, resource)",
+        )),
+    }
+}
+
+fn time(path: &str, text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
+    text.map(|text| text.parse().map_err(|_| invalid(path, "a time such as 2026-01-31T12:00:00Z")))
+        .transpose()
+}
+
+fn invalid(path: &str, expected: &str) -> Refusal {
+    let fault = Fault::new(path, Code::ConstraintViolation, expected);
+    Refusal::new(Code::SchemaInvalid, "a value breaks a rule").with(vec![fault])
+}
+
+/// The edges that stand at a moment, for auditors.
+pub(crate) async fn list(tenant: &Tenant, call: &Call, at: Option<&str>) -> Result<Vec<EdgeReply>, Refusal> {
+    let result = call.caller.must_audit().and_then(|()| {
+        let views = tenant.shared.views.read();
+        let at = moment(tenant, &call.caller, &views, at)?;
+        let held = views.graphs.grants().iter().filter(|grant| grant.holds_at(at));
+        let reply = held.map(|grant| EdgeReply {
+            edge: grant.granted.edge,
+            not_before: grant.granted.not_before,
+            expires_at: grant.granted.expires_at,
+            since: views.items.time_of(grant.from),
+        });
+        Ok(reply.take(IDS_MAX).collect())
+    });
+    tenant.read_done(call, "list_edges", Vec::new(), result).await
+}
+
+/// Who could see an item at a moment, for auditors: ids alone (SHARE-13).
+pub(crate) async fn who(
+    tenant: &Tenant,
+    call: &Call,
+    item: &str,
+    at: Option<&str>,
+) -> Result<Vec<WhoReply>, Refusal> {
+    let result = who_sees(tenant, call, item, at);
+    tenant.read_done(call, "who", crate::read::named(item), result).await
+}
+
+fn who_sees(tenant: &Tenant, call: &Call, item: &str, at: Option<&str>) -> Result<Vec<WhoReply>, Refusal> {
+    call.caller.must_audit()?;
+    let views = tenant.shared.views.read();
+    let at = moment(tenant, &call.caller, &views, at)?;
+    let item = views.items.find_item(item_id(item)?).ok_or_else(Refusal::not_found)?;
+    let Some(head) = views.items.head_at(item, at) else { return Ok(Vec::new()) };
+    let mut seen = Vec::new();
+    for user in views.identity.users() {
+        let agents = views.graphs.agents_of(user.id, at).into_iter().chain(views.identity.direct_agent());
+        let admits = |agent: &AgentId| visible_to_pair(user.id, Some(*agent), &views, at).admits(head);
+        let agents: Vec<AgentId> = agents.filter(admits).collect();
+        if !agents.is_empty() {
+            seen.push(WhoReply { user: user.id, agents });
+        }
+    }
+    Ok(seen)
+}
+
+/// What a pair could see at a moment, for auditors: ids alone (SHARE-13).
+pub(crate) async fn what(
+    tenant: &Tenant,
+    call: &Call,
+    (user, agent): (&str, Option<&str>),
+    at: Option<&str>,
+) -> Result<Vec<ItemId>, Refusal> {
+    let result = call.caller.must_audit().and_then(|()| {
+        let views = tenant.shared.views.read();
+        let at = moment(tenant, &call.caller, &views, at)?;
+        let (user, agent) = pair(&views, user, agent)?;
+        let predicate = visible_to_pair(user, agent, &views, at);
+        let seen = |(_, item): (u32, &tabellion_core::view::Item)| {
+            views.items.head_at(item, at).filter(|head| predicate.admits(head)).map(|_| item.id)
+        };
+        Ok(views.items.visible_items(&predicate, 0).filter_map(seen).take(IDS_MAX).collect())
+    });
+    tenant.read_done(call, "what", Vec::new(), result).await
+}
+
+fn pair(views: &Views, user: &str, agent: Option<&str>) -> Result<(UserId, Option<AgentId>), Refusal> {
+    let missing = |what: &str| Refusal::new(Code::NotFound, format!("no such {what}"));
+    let user = views.identity.find_user(user).map(|user| user.id).ok_or_else(|| missing("user"))?;
+    let agent = agent
+        .map(|name| views.identity.find_agent(name).map(|agent| agent.id).ok_or_else(|| missing("agent")));
+    Ok((user, agent.transpose()?))
+}
+
+/// Why the caller sees an item. What is hidden looks like what is missing, but its contributor is told why (SHARE-32).
+pub(crate) async fn explain(tenant: &Tenant, call: &Call, item: &str) -> Result<ExplainReply, Refusal> {
+    let result = explained(tenant, call, item);
+    tenant.read_done(call, "explain", crate::read::named(item), result).await
+}
+
+fn explained(tenant: &Tenant, call: &Call, item: &str) -> Result<ExplainReply, Refusal> {
+    let views = tenant.shared.views.read();
+    let at = tenant.moment(&views);
+    let item = views.items.find_item(item_id(item)?).ok_or_else(Refusal::not_found)?;
+    let head = views.items.head_at(item, at).ok_or_else(Refusal::not_found)?;
+    let predicate = predicate(tenant, &call.caller, &views);
+    let own = head.owner == call.caller.user();
+    if !predicate.admits(head) && !own {
+        return Err(Refusal::not_found());
+    }
+    let agent = (!call.caller.is_person()).then(|| call.caller.agent());
+    Ok(explanation(&views, item.id, head, (call.caller.user(), agent), &predicate, at))
+}
+
+/// The same for any pair at any moment, for auditors.
+pub(crate) async fn explain_pair(
+    tenant: &Tenant,
+    call: &Call,
+    item: &str,
+    (user, agent): (&str, Option<&str>),
+    at: Option<&str>,
+) -> Result<ExplainReply, Refusal> {
+    let result = call.caller.must_audit().and_then(|()| {
+        let views = tenant.shared.views.read();
+        let at = moment(tenant, &call.caller, &views, at)?;
+        let (user, agent) = pair(&views, user, agent)?;
+        let item = views.items.find_item(item_id(item)?).ok_or_else(Refusal::not_found)?;
+        let head = views.items.head_at(item, at).ok_or_else(Refusal::not_found)?;
+        let predicate = visible_to_pair(user, agent, &views, at);
+        Ok(explanation(&views, item.id, head, (user, agent), &predicate, at))
+    });
+    tenant.read_done(call, "explain", crate::read::named(item), result).await
+}
+
+fn explanation(
+    views: &Views,
+    item: ItemId,
+    head: &Version,
+    (user, agent): (UserId, Option<AgentId>),
+    predicate: &Predicate,
+    at: Moment,
+) -> ExplainReply {
+    let nothing = Class { agents: Vec::new(), resources: Vec::new() };
+    let class = views.items.class_of(head).unwrap_or(&nothing);
+    let mut hindrances = Vec::new();
+    if head.tier == Tier::Private && head.owner != user {
+        hindrances.push(Hindrance::Private);
+    }
+    let mut agents = views.graphs.agents_of(user, at);
+    agents.extend(views.identity.direct_agent());
+    hindrances
+        .extend(class.agents.iter().filter(|one| !agents.contains(one)).map(|one| Hindrance::Agent(*one)));
+    if let Some(agent) = agent {
+        let held = views.graphs.resources_of(agent, at);
+        hindrances.extend(
+            class.resources.iter().filter(|one| !held.contains(one)).map(|one| Hindrance::Resource(*one)),
+        );
+    } else if hindrances.is_empty() && !predicate.admits(head) {
+        hindrances.extend(class.resources.iter().map(|one| Hindrance::Resource(*one)));
+    }
+    ExplainReply {
+        item,
+        version: head.id,
+        visible: predicate.admits(head),
+        tier: head.tier,
+        agents: class.agents.clone(),
+        resources: class.resources.clone(),
+        hindrances,
+    }
+}

@@ -1,0 +1,69 @@
+//! What operations on the access graphs answer.
+
+use tabellion_core::id::{AgentId, ItemId, ResourceId, UserId, VersionId};
+use tabellion_core::item::Tier;
+use tabellion_core::log::Edge;
+use tabellion_core::time::Timestamp;
+
+/// On what terms an edge is granted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EdgeTerms {
+    /// Not before this time.
+    pub not_before: Option<String>,
+    /// Not from this time on.
+    pub expires_at: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// An edge that stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EdgeReply {
+    /// Which.
+    pub edge: Edge,
+    /// Not before this time.
+    pub not_before: Option<Timestamp>,
+    /// Not from this time on.
+    pub expires_at: Option<Timestamp>,
+    /// When it was granted.
+    pub since: Option<Timestamp>,
+}
+
+/// A user who sees an item, and the agents through which.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WhoReply {
+    /// The user.
+    pub user: UserId,
+    /// The agents.
+    pub agents: Vec<AgentId>,
+}
+
+/// What keeps a pair from seeing an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hindrance {
+    /// It is another user's own.
+    Private,
+    /// The user may not invoke this contributing agent.
+    Agent(AgentId),
+    /// The agent may not use this consulted resource.
+    Resource(ResourceId),
+}
+
+/// Why a pair sees an item, or does not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExplainReply {
+    /// The item.
+    pub item: ItemId,
+    /// Its head.
+    pub version: VersionId,
+    /// Whether it is visible.
+    pub visible: bool,
+    /// Where it lives.
+    pub tier: Tier,
+    /// Contributing agents: the user must be allowed to invoke all of them.
+    pub agents: Vec<AgentId>,
+    /// Consulted resources: the agent must be allowed to use all of them.
+    pub resources: Vec<ResourceId>,
+    /// What stands in the way; nothing if it is visible.
+    pub hindrances: Vec<Hindrance>,
+}

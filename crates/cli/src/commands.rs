@@ -1,5 +1,6 @@
 //! What can be asked for: one file per command. The doc comment of its arguments is its help.
 
+mod access;
 mod agent;
 mod audit;
 mod bench;
@@ -7,7 +8,9 @@ mod completions;
 mod config;
 mod demo;
 mod doctor;
+mod edge;
 mod eval;
+mod explain;
 mod export;
 mod get;
 mod head;
@@ -88,6 +91,11 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Resource(resource::Resource),
     #[command(subcommand)]
+    Edge(edge::Edge),
+    #[command(subcommand)]
+    Access(access::Access),
+    Explain(explain::Explain),
+    #[command(subcommand)]
     Key(key::Key),
     #[command(subcommand)]
     Tenant(tenant::Tenant),
@@ -136,6 +144,9 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::User(args) => user::run(&args, context),
         Command::Agent(args) => agent::run(&args, context),
         Command::Resource(args) => resource::run(&args, context),
+        Command::Edge(args) => edge::run(&args, context),
+        Command::Access(args) => access::run(&args, context),
+        Command::Explain(args) => explain::run(&args, context),
         Command::Key(args) => key::run(&args, context),
         Command::Tenant(args) => tenant::run(&args, context),
         Command::Audit(args) => audit::run(&args, context),

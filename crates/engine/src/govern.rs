@@ -18,7 +18,7 @@ use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
 use tabellion_core::log::{Event, Lsn, Payload};
 use tabellion_core::schema::{CompiledSchema, Schema};
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Moment, Policy, Version, Views};
+use tabellion_core::view::{Moment, Policy, Share, Version, Views};
 
 const NAME_CHARS_MAX: usize = 64;
 /// Items that one revert or one flagging of dependents touches at most.
@@ -106,6 +106,9 @@ fn settled(tenant: &Tenant, policy: Policy) -> Result<Policy, Refusal> {
             return Err(wrong("/approvals", "1 to 10".to_owned()));
         }
         Policy::Approval { approvals } => Policy::Approval { approvals },
+        Policy::Sharing { share: Share::On, .. } => {
+            return Err(wrong("/share", "off: sharing cannot be turned on yet".to_owned()));
+        }
         Policy::Sharing { share, user, agent } => {
             let views = tenant.shared.views.read();
             let no = |path: &str| wrong(path, "the name or id of one of this tenant".to_owned());

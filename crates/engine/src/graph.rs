@@ -1,12 +1,14 @@
 //! Who may invoke and use what: granting and revoking edges, and what follows from them at any moment (SHARE-4, 13, 32).
 
 use crate::change::checked;
+use crate::identity::agent_named;
 use crate::read::{item_id, moment};
 use crate::reply::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, WhoReply};
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
 use crate::{Call, write};
+use std::collections::BTreeSet;
 use tabellion_core::access::{Predicate, visible_to_pair};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::{AgentId, ItemId, UserId};
@@ -75,16 +77,12 @@ pub(crate) async fn set_status(
         call.caller.must_administer()?;
         checked(reason.as_deref())?;
         let views = tenant.shared.views.read();
-        let found = views.identity.find_agent(agent).map(|agent| agent.id);
-        let agent = found.ok_or_else(|| Refusal::new(Code::NotFound, "no such agent"))?;
+        let agent = agent_named(&views, agent).ok_or_else(no_agent)?;
         if views.identity.direct_agent() == Some(agent) {
             return Err(Refusal::new(
                 Code::Forbidden,
                 "people write through this agent; it cannot be put to rest",
             ));
-        }
-        if views.graphs.status_at(agent, views.lsn()) == AgentStatus::Deleted {
-            return Err(Refusal::new(Code::NotFound, "no such agent"));
         }
         Ok(agent)
     };
@@ -99,9 +97,21 @@ pub(crate) async fn set_status(
         Some(&Payload::Reason(reason.unwrap_or_default())),
     )?;
     let touches = vec![Touch::Name("agent", agent.to_string())];
+    let check = move |views: &Views, _: Timestamp| still_there(views, agent);
     let trail = tenant.row(call, action, status.as_str(), vec![agent.to_string()]);
-    commit(tenant, call, Proposal { drafts: vec![draft], touches, check: Box::new(|_, _| Ok(())), trail })
-        .await
+    commit(tenant, call, Proposal { drafts: vec![draft], touches, check: Box::new(check), trail }).await
+}
+
+/// Whoever is deleted stays so: nothing that was asked for before comes after it.
+fn still_there(views: &Views, agent: AgentId) -> Result<(), Objection> {
+    match views.graphs.status_at(agent, views.lsn()) {
+        AgentStatus::Active | AgentStatus::Retired => Ok(()),
+        AgentStatus::Deleted => Err(no_agent().into()),
+    }
+}
+
+fn no_agent() -> Refusal {
+    Refusal::new(Code::NotFound, "no such agent")
 }
 
 async fn propose(
@@ -114,11 +124,13 @@ async fn propose(
 ) -> Result<String, Refusal> {
     let reason = Payload::Reason(reason.unwrap_or_default());
     let draft = tenant.draft(call.caller.actor(), event, Some(&reason))?;
-    let (source, target) = ends(edge);
-    let touches = vec![Touch::Name("edge", format!("{source} {target}"))];
+    let (source, target) = edge.ends();
+    let (Edge::Invoke(_, agent) | Edge::Use(agent, _)) = edge;
+    let touches =
+        vec![Touch::Name("edge", format!("{source} {target}")), Touch::Name("agent", agent.to_string())];
+    let check = move |views: &Views, _: Timestamp| still_there(views, agent);
     let trail = tenant.row(call, action, "ok", vec![source, target]);
-    commit(tenant, call, Proposal { drafts: vec![draft], touches, check: Box::new(|_, _| Ok(())), trail })
-        .await
+    commit(tenant, call, Proposal { drafts: vec![draft], touches, check: Box::new(check), trail }).await
 }
 
 async fn commit(tenant: &Tenant, call: &Call, proposal: Proposal) -> Result<String, Refusal> {
@@ -129,20 +141,12 @@ async fn commit(tenant: &Tenant, call: &Call, proposal: Proposal) -> Result<Stri
     }
 }
 
-fn ends(edge: Edge) -> (String, String) {
-    match edge {
-        Edge::Invoke(user, agent) => (user.to_string(), agent.to_string()),
-        Edge::Use(agent, resource) => (agent.to_string(), resource.to_string()),
-    }
-}
-
 /// The edge that an admin names: `ua` from a user to an agent, `ar` from an agent to a resource.
 fn edge(tenant: &Tenant, call: &Call, graph: &str, source: &str, target: &str) -> Result<Edge, Refusal> {
     call.caller.must_administer()?;
     let views = tenant.shared.views.read();
     let missing = |what: &str| Refusal::new(Code::NotFound, format!("no such {what}"));
-    let agent =
-        |name: &str| views.identity.find_agent(name).map(|agent| agent.id).ok_or_else(|| missing("agent"));
+    let agent = |name: &str| agent_named(&views, name).ok_or_else(|| missing("agent"));
     match graph {
         "ua" => {
             let user = views.identity.find_user(source).map(|user| user.id);
@@ -207,9 +211,9 @@ fn who_sees(tenant: &Tenant, call: &Call, item: &str, at: Option<&str>) -> Resul
     for user in views.identity.users() {
         let agents = views.graphs.agents_of(user.id, at).into_iter().chain(views.identity.direct_agent());
         let admits = |agent: &AgentId| visible_to_pair(user.id, Some(*agent), &views, at).admits(head);
-        let agents: Vec<AgentId> = agents.filter(admits).collect();
+        let agents: BTreeSet<AgentId> = agents.filter(admits).collect();
         if !agents.is_empty() {
-            seen.push(WhoReply { user: user.id, agents });
+            seen.push(WhoReply { user: user.id, agents: agents.into_iter().collect() });
         }
     }
     Ok(seen)

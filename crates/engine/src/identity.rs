@@ -8,7 +8,7 @@ use tabellion_core::access::Role;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::{AgentId, KeyId, ResourceId, UserId};
-use tabellion_core::log::{Actor, Event, IssuedKey, Lsn, Payload, Principal};
+use tabellion_core::log::{Actor, AgentStatus, Event, IssuedKey, Lsn, Payload, Principal};
 use tabellion_core::seal::Secret;
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Agent, Key, Resource, User, Views};
@@ -111,7 +111,7 @@ pub(crate) async fn create_agent(
     })
     .await?;
     let views = tenant.shared.views.read();
-    views.identity.find_agent(&id).map(agent_reply).ok_or_else(Refusal::not_found)
+    views.identity.find_agent(&id).map(|agent| agent_reply(&views, agent)).ok_or_else(Refusal::not_found)
 }
 
 pub(crate) async fn create_resource(
@@ -221,9 +221,7 @@ fn plan_key(
     let user = user.map(|name| {
         views.identity.find_user(name).map(|user| user.id).ok_or_else(|| unknown("/user", "a user"))
     });
-    let agent = agent.map(|name| {
-        views.identity.find_agent(name).map(|agent| agent.id).ok_or_else(|| unknown("/agent", "an agent"))
-    });
+    let agent = agent.map(|name| agent_named(&views, name).ok_or_else(|| unknown("/agent", "an agent")));
     let (user, agent) = (user.transpose()?, agent.transpose()?);
     if user.is_none() && agent.is_none() {
         return Err(invalid("/user", "a user, an agent or both".to_owned()));
@@ -235,6 +233,12 @@ fn plan_key(
         return Err(invalid("/expires_at", "a time in the future".to_owned()));
     }
     Ok((user, agent, expires_at))
+}
+
+/// The agent of this name or id, unless it was deleted.
+pub(crate) fn agent_named(views: &Views, name: &str) -> Option<AgentId> {
+    let agent = views.identity.find_agent(name)?.id;
+    (views.graphs.status_at(agent, views.lsn()) != AgentStatus::Deleted).then_some(agent)
 }
 
 pub(crate) async fn revoke_key(tenant: &Tenant, call: &Call, id: &str) -> Result<RevokedKey, Refusal> {
@@ -295,12 +299,13 @@ pub(crate) fn user_reply(user: &User) -> UserReply {
     UserReply { id: user.id, name: user.name.clone(), role: user.role, created_at: user.created_at }
 }
 
-pub(crate) fn agent_reply(agent: &Agent) -> AgentReply {
+pub(crate) fn agent_reply(views: &Views, agent: &Agent) -> AgentReply {
     AgentReply {
         id: agent.id,
         name: agent.words.name.clone(),
         specialisation: agent.words.kind.clone(),
         trust_declared: agent.trust_declared,
+        status: views.graphs.status_at(agent.id, views.lsn()),
         created_at: agent.created_at,
     }
 }

@@ -436,7 +436,7 @@ impl Engine {
     /// For everyone else.
     pub async fn agents(&self, call: &Call) -> Result<Vec<AgentReply>, Refusal> {
         let rows = |views: &tabellion_core::view::Views| {
-            views.identity.agents().iter().map(identity::agent_reply).collect()
+            views.identity.agents().iter().map(|agent| identity::agent_reply(views, agent)).collect()
         };
         identity::listing(&*self.tenant(call)?, call, "agents", rows).await
     }

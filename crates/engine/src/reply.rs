@@ -12,7 +12,7 @@ use tabellion_core::error::Code;
 use tabellion_core::gate::{Against, GateName};
 use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, SearchId, TenantId, UserId, VersionId};
 use tabellion_core::item::{Content, Layer, Operation, Status, Tier};
-use tabellion_core::log::{LogName, SignedHead};
+use tabellion_core::log::{AgentStatus, LogName, SignedHead};
 use tabellion_core::provenance::Evidence;
 use tabellion_core::time::{Period, Timestamp};
 
@@ -339,6 +339,8 @@ pub struct AgentReply {
     pub specialisation: Option<String>,
     /// Whether its own word on what it used is taken.
     pub trust_declared: bool,
+    /// Whether it works.
+    pub status: AgentStatus,
     /// Since when.
     pub created_at: Timestamp,
 }

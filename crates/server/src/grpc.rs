@@ -3,6 +3,7 @@
 //! Answers what `proto/` promises, through the same engine as REST. Handlers convert and delegate; they decide nothing.
 //! Invariant: who acts is what the metadata's credential says, and no message can say otherwise (SHARE-28).
 
+mod access;
 mod answer;
 mod call;
 mod convert;

@@ -18,7 +18,7 @@ use crate::app::App;
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::routing::{delete, get, post, put};
-use routes::{batch, events, govern, items, principals, probes, reviews, trail, writes};
+use routes::{access, batch, events, govern, items, principals, probes, reviews, trail, writes};
 use std::sync::Arc;
 
 /// Every REST route.
@@ -49,6 +49,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         )
         .route("/v1/items/{id}/versions", get(items::list_versions))
         .route("/v1/items/{id}/provenance", get(items::read_provenance))
+        .route("/v1/items/{id}/explain", get(access::explain_item))
         .route("/v1/search", post(items::search))
         .route("/v1/outcomes", post(items::report_outcome))
         .route("/v1/writes", get(writes::list_writes))
@@ -65,6 +66,11 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/policies", get(govern::list_policies))
         .route("/v1/policies/{id}", put(govern::set_policy))
         .route("/v1/schemas", get(govern::list_schemas).put(govern::set_schema))
+        .route("/v1/edges", get(access::list_edges))
+        .route("/v1/edges/{graph}/{source}/{target}", post(access::grant_edge).delete(access::revoke_edge))
+        .route("/v1/access/who", get(access::who_sees))
+        .route("/v1/access/what", get(access::what_is_seen))
+        .route("/v1/explain", post(access::explain_pair))
         .route("/v1/audit", get(trail::read_audit))
         .route("/v1/audit:verify", post(trail::verify))
         .route("/v1/proofs/head", get(trail::read_head))

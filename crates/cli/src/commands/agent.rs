@@ -15,6 +15,9 @@ pub(crate) enum Agent {
     List(List),
     Suspend(Suspend),
     Resume(Resume),
+    Retire(Retire),
+    Activate(Activate),
+    Delete(Delete),
     Feedback(Feedback),
 }
 
@@ -67,6 +70,47 @@ pub(crate) struct Resume {
     reason: String,
 }
 
+/// Let nobody act through an agent any more; what it taught stays
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion agent retire market --reason \"replaced by market2\"
+  tabellion agent activate market --reason \"needed again\"")]
+pub(crate) struct Retire {
+    /// The agent, by name or id
+    name: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Put a retired agent back to work
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion agent activate market --reason \"needed again\"")]
+pub(crate) struct Activate {
+    /// The agent, by name or id
+    name: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// End an agent for good: its edges end, and what it taught is hidden
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion agent delete market --reason \"its maker withdrew it\"
+  tabellion agent retire market --reason \"…\"            keeps what it taught")]
+pub(crate) struct Delete {
+    /// The agent, by name or id
+    name: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
 /// Show what people said of an agent's writes
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -91,8 +135,11 @@ pub(super) fn run(args: &Agent, context: &Context) -> anyhow::Result<ExitCode> {
             let reply = client.ask(Ask::new("GET", "/v1/agents"))?;
             context.output.reply(&reply, |value| sheet(rows(value, "agents")))
         }
-        Agent::Suspend(Suspend { name, reason }) => hold(context, name, "suspend", reason),
-        Agent::Resume(Resume { name, reason }) => hold(context, name, "resume", reason),
+        Agent::Suspend(Suspend { name, reason }) => act(context, name, ("suspend", "suspended"), reason),
+        Agent::Resume(Resume { name, reason }) => act(context, name, ("resume", "resumed"), reason),
+        Agent::Retire(Retire { name, reason }) => act(context, name, ("retire", "retired"), reason),
+        Agent::Activate(Activate { name, reason }) => act(context, name, ("activate", "active"), reason),
+        Agent::Delete(Delete { name, reason }) => act(context, name, ("delete", "deleted"), reason),
         Agent::Feedback(Feedback { name }) => {
             let reply = client.ask(Ask::new("GET", &format!("/v1/agents/{}/feedback", segment(name))))?;
             show_feedback(context, &reply)
@@ -100,11 +147,15 @@ pub(super) fn run(args: &Agent, context: &Context) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn hold(context: &Context, name: &str, verb: &str, reason: &str) -> anyhow::Result<ExitCode> {
+fn act(
+    context: &Context,
+    name: &str,
+    (verb, status): (&str, &str),
+    reason: &str,
+) -> anyhow::Result<ExitCode> {
     let ask =
         Ask::new("POST", &format!("/v1/agents/{}:{verb}", segment(name))).json(&json!({"reason": reason}));
     let reply = context.client()?.ask(ask)?;
-    let status = if verb == "suspend" { "suspended" } else { "resumed" };
     context.output.reply(&reply, |_| done(status, name))
 }
 
@@ -144,11 +195,16 @@ fn refused(rejections: &[Value]) -> Sheet {
 }
 
 fn sheet(agents: &[Value]) -> Sheet {
-    let columns =
-        [("id", Kind::Word), ("name", Kind::Word), ("specialisation", Kind::Text), ("since", Kind::Time)];
+    let columns = [
+        ("id", Kind::Word),
+        ("name", Kind::Word),
+        ("status", Kind::State),
+        ("specialisation", Kind::Text),
+        ("since", Kind::Time),
+    ];
     let mut sheet = Sheet::new(columns).or("no agents");
     for agent in agents {
-        sheet.row(["id", "name", "specialisation", "created_at"].map(|name| field(agent, name)));
+        sheet.row(["id", "name", "status", "specialisation", "created_at"].map(|name| field(agent, name)));
     }
     sheet
 }

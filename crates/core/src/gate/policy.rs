@@ -19,7 +19,7 @@ pub(super) fn tier(request: &WriteRequest, facts: &GateFacts) -> Result<Tier, Re
         TierWish::Shared => Tier::Shared,
     };
     if matches!(wish, TierWish::Shared | TierWish::Both) && !facts.sharing {
-        let message = "sharing is off: write with tier `auto` or `private`, or have an admin set a policy of kind `sharing`";
+        let message = "sharing is off: write with tier `auto` or `private`";
         return refuse(Code::SharingOff, "auto or private", message);
     }
     let moves = facts.replaced.as_ref().is_some_and(|version| version.tier != tier);
@@ -28,12 +28,6 @@ pub(super) fn tier(request: &WriteRequest, facts: &GateFacts) -> Result<Tier, Re
         return refuse(Code::ConstraintViolation, "auto, or the tier of the item", message);
     }
     Ok(tier)
-}
-
-/// Whether a copy of a private write goes to the shared pool as well.
-pub(super) fn is_shared_too(request: &WriteRequest, facts: &GateFacts) -> bool {
-    let wished = matches!(request.tier, TierWish::Both | TierWish::Auto);
-    wished && facts.sharing && facts.replaced.is_none() && request.layer.is_durable()
 }
 
 /// Who has to look: the greatest of the risk's tier and every floor (D10). Adds to the causes why.

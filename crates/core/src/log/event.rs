@@ -187,6 +187,26 @@ pub enum Edge {
     Use(#[n(0)] AgentId, #[n(1)] ResourceId),
 }
 
+impl Edge {
+    /// The graph that it belongs to: `ua` from users to agents, `ar` from agents to resources.
+    #[must_use]
+    pub const fn graph(self) -> &'static str {
+        match self {
+            Self::Invoke(..) => "ua",
+            Self::Use(..) => "ar",
+        }
+    }
+
+    /// From whom to what, by id.
+    #[must_use]
+    pub fn ends(self) -> (String, String) {
+        match self {
+            Self::Invoke(user, agent) => (user.to_string(), agent.to_string()),
+            Self::Use(agent, resource) => (agent.to_string(), resource.to_string()),
+        }
+    }
+}
+
 /// Why an edge exists; it does for as long as any support is left (SHARE-4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
 pub enum Support {

@@ -66,6 +66,17 @@ pub enum Share {
     Off,
 }
 
+impl Share {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+        }
+    }
+}
+
 /// Every policy of a tenant.
 #[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
 #[cbor(array)]

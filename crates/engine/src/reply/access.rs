@@ -49,6 +49,28 @@ pub enum Hindrance {
     Resource(ResourceId),
 }
 
+impl Hindrance {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Private => "private",
+            Self::Agent(_) => "agent_revoked",
+            Self::Resource(_) => "resource_revoked",
+        }
+    }
+
+    /// The agent or resource that is not granted.
+    #[must_use]
+    pub fn id(self) -> Option<String> {
+        match self {
+            Self::Private => None,
+            Self::Agent(agent) => Some(agent.to_string()),
+            Self::Resource(resource) => Some(resource.to_string()),
+        }
+    }
+}
+
 /// Why a pair sees an item, or does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplainReply {

@@ -223,6 +223,7 @@ impl From<reply::AgentReply> for proto::Agent {
             name: agent.name,
             specialisation: agent.specialisation,
             trust_declared: agent.trust_declared,
+            status: agent.status.as_str().to_owned(),
             created_at: agent.created_at.to_string(),
         }
     }

@@ -187,6 +187,10 @@ fn policy((id, policy): (String, Policy)) -> proto::Policy {
         }
         Policy::OfficialSources { prefixes } => proto::Policy { prefixes, ..named("official_sources") },
         Policy::Approval { approvals } => proto::Policy { approvals: Some(approvals), ..named("approval") },
+        Policy::Sharing { share, user, agent } => {
+            let share = Some(share.as_str().to_owned());
+            proto::Policy { share, user, agent, ..named("sharing") }
+        }
         Policy::Reviewer { reviewer, user } => {
             proto::Policy { reviewer: Some(reviewer), user: Some(user), ..named("reviewer") }
         }
@@ -208,6 +212,8 @@ pub(super) fn policy_body(asked: proto::Policy) -> Value {
     put("reviewer", asked.reviewer.map(Value::String));
     put("user", asked.user.map(Value::String));
     put("public_key", asked.public_key.map(Value::String));
+    put("share", asked.share.map(Value::String));
+    put("agent", asked.agent.map(Value::String));
     Value::Object(body)
 }
 
@@ -258,6 +264,7 @@ mod tests {
         check(json!({"kind": "approval", "approvals": 2}));
         check(json!({"kind": "reviewer", "reviewer": "usr_a", "user": "usr_b"}));
         check(json!({"kind": "runner", "public_key": "ab"}));
+        check(json!({"kind": "sharing", "share": "off", "agent": "agt_a"}));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Each operation of the service: convert, delegate, convert back.
 
+use super::access::terms;
 use super::call::{Memory, log_named, patient};
 use super::convert::draft;
 use super::govern::{Token, Withdrawn, policy_body, schema_body, verdict};
@@ -8,6 +9,7 @@ use crate::rest::convert::period;
 use futures::Stream;
 use proto::tabellion_server::Tabellion;
 use std::pin::Pin;
+use tabellion_core::log::AgentStatus;
 use tonic::{Request, Response, Status, Streaming};
 
 type Answer<A> = Result<Response<A>, Status>;
@@ -229,6 +231,89 @@ impl Tabellion for Memory {
         request: Request<proto::ListSchemasRequest>,
     ) -> Answer<proto::ListSchemasReply> {
         self.answer(request, |engine, call, _| async move { engine.schemas(&call).await }).await
+    }
+
+    async fn grant_edge(&self, request: Request<proto::GrantEdgeRequest>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            let edge = (asked.graph.as_str(), asked.source.as_str(), asked.target.as_str());
+            let terms = terms(asked.not_before, asked.expires_at, asked.reason);
+            engine.grant(&call, edge, terms).await.map(Token)
+        })
+        .await
+    }
+
+    async fn revoke_edge(&self, request: Request<proto::RevokeEdgeRequest>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            let edge = (asked.graph.as_str(), asked.source.as_str(), asked.target.as_str());
+            engine.revoke(&call, edge, asked.reason).await.map(Token)
+        })
+        .await
+    }
+
+    async fn list_edges(&self, request: Request<proto::ListEdgesRequest>) -> Answer<proto::ListEdgesReply> {
+        self.answer(
+            request,
+            |engine, call, asked| async move { engine.edges(&call, asked.at.as_deref()).await },
+        )
+        .await
+    }
+
+    async fn who_sees(&self, request: Request<proto::WhoSeesRequest>) -> Answer<proto::WhoSeesReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.who(&call, &asked.item, asked.at.as_deref()).await
+        })
+        .await
+    }
+
+    async fn what_is_seen(
+        &self,
+        request: Request<proto::WhatIsSeenRequest>,
+    ) -> Answer<proto::WhatIsSeenReply> {
+        self.answer(request, |engine, call, asked| async move {
+            let pair = (asked.user.as_str(), asked.agent.as_deref());
+            engine.what(&call, pair, asked.at.as_deref()).await
+        })
+        .await
+    }
+
+    async fn explain_item(
+        &self,
+        request: Request<proto::ExplainItemRequest>,
+    ) -> Answer<proto::Explanation> {
+        self.answer(request, |engine, call, asked| async move { engine.explain(&call, &asked.id).await })
+            .await
+    }
+
+    async fn explain_pair(
+        &self,
+        request: Request<proto::ExplainPairRequest>,
+    ) -> Answer<proto::Explanation> {
+        self.answer(request, |engine, call, asked| async move {
+            let pair = (asked.user.as_str(), asked.agent.as_deref());
+            engine.explain_pair(&call, &asked.item, pair, asked.at.as_deref()).await
+        })
+        .await
+    }
+
+    async fn retire_agent(&self, request: Request<proto::RetireAgentRequest>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.set_agent_status(&call, &asked.id, AgentStatus::Retired, Some(asked.reason)).await.map(Token)
+        })
+        .await
+    }
+
+    async fn activate_agent(&self, request: Request<proto::ActivateAgentRequest>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.set_agent_status(&call, &asked.id, AgentStatus::Active, Some(asked.reason)).await.map(Token)
+        })
+        .await
+    }
+
+    async fn delete_agent(&self, request: Request<proto::DeleteAgentRequest>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.set_agent_status(&call, &asked.id, AgentStatus::Deleted, Some(asked.reason)).await.map(Token)
+        })
+        .await
     }
 
     async fn create_tenant(

@@ -1,14 +1,14 @@
 //! What does each tool do? Read its arguments, ask the engine, and answer as REST does.
 
 use super::params::{
-    ChangeItem, GetItem, ItemVersions, ListItems, Nothing, OneWrite, ReopenWrite, ReportOutcome,
+    ChangeItem, ExplainItem, GetItem, ItemVersions, ListItems, Nothing, OneWrite, ReopenWrite, ReportOutcome,
     RollbackItem, SearchItems, WithdrawWrite,
 };
 use super::text;
 use super::tools::ToolName;
 use crate::rest::body::{no_identity, typed};
 use crate::rest::dto::{
-    ChangedBody, FeedbackBody, FoundBody, ItemBody, ItemsBody, KeptBody, OutcomeNotedBody, ReviewBody,
+    ChangedBody, ExplanationBody, FeedbackBody, FoundBody, ItemBody, ItemsBody, KeptBody, OutcomeNotedBody, ReviewBody,
     VersionsBody, WhoAmIBody, WithdrawnBody, WriteAnswer,
 };
 use rmcp::model::JsonObject;
@@ -74,6 +74,11 @@ pub(super) async fn run(
             let versions = engine.versions(call, &asked.id).await?;
             let text = text::versions(&versions);
             Answer::new(text, VersionsBody { versions: versions.into_iter().map(Into::into).collect() })
+        }
+        ToolName::ExplainItem => {
+            let asked: ExplainItem = read(arguments)?;
+            let explained = engine.explain(call, &asked.id).await?;
+            Answer::new(text::explained(&explained), ExplanationBody::from(explained))
         }
         ToolName::RetractItem => {
             let asked: ChangeItem = read(arguments)?;

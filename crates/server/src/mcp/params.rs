@@ -302,6 +302,14 @@ pub(super) struct ItemVersions {
     pub(super) id: String,
 }
 
+/// Which item to explain.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExplainItem {
+    /// The item's id.
+    pub(super) id: String,
+}
+
 /// What to retract, pin or unpin.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

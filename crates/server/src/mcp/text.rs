@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use tabellion_core::error::Refusal;
 use tabellion_engine::reply::{
-    Changed, Deferral, Feedback, Found, ItemReply, KeptReply, OutcomeReply, Page, ReviewReply, SearchReply,
+    Changed, Deferral, ExplainReply, Feedback, Found, ItemReply, KeptReply, OutcomeReply, Page, ReviewReply, SearchReply,
     VersionReply, WhoAmI, Written,
 };
 
@@ -68,6 +68,18 @@ pub(super) fn versions(versions: &[VersionReply]) -> String {
         )
     };
     lines(format!("{} version(s)", versions.len()), versions.iter().map(line))
+}
+
+pub(super) fn explained(explained: &ExplainReply) -> String {
+    let state = if explained.visible { "visible" } else { "hidden" };
+    let first = format!("{} is {state}, {}", explained.item, explained.tier.as_str());
+    let agents = explained.agents.iter().map(|agent| format!("contributed by {agent}"));
+    let resources = explained.resources.iter().map(|resource| format!("consulted {resource}"));
+    let hindrances = explained
+        .hindrances
+        .iter()
+        .map(|one| format!("{} {}", one.as_str(), one.id().unwrap_or_default()).trim_end().to_owned());
+    lines(first, agents.chain(resources).chain(hindrances))
 }
 
 pub(super) fn kept(kept: &KeptReply) -> String {

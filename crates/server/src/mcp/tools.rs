@@ -4,7 +4,7 @@
 //! model that has nothing else to go by.
 
 use super::params::{
-    ChangeItem, GetItem, ItemVersions, ListItems, Nothing, OneWrite, ReopenWrite, ReportOutcome,
+    ChangeItem, ExplainItem, GetItem, ItemVersions, ListItems, Nothing, OneWrite, ReopenWrite, ReportOutcome,
     RollbackItem, SearchItems, WithdrawWrite, WriteItem, schema,
 };
 use rmcp::model::{Tool, ToolAnnotations};
@@ -28,6 +28,7 @@ pub(super) enum ToolName {
     SearchItems,
     ReportOutcome,
     ItemVersions,
+    ExplainItem,
     RetractItem,
     RollbackItem,
     PinItem,
@@ -54,13 +55,14 @@ enum Effect {
 }
 
 impl ToolName {
-    pub(super) const ALL: [Self; 16] = [
+    pub(super) const ALL: [Self; 17] = [
         Self::WriteItem,
         Self::GetItem,
         Self::ListItems,
         Self::SearchItems,
         Self::ReportOutcome,
         Self::ItemVersions,
+        Self::ExplainItem,
         Self::RetractItem,
         Self::RollbackItem,
         Self::PinItem,
@@ -82,6 +84,7 @@ impl ToolName {
             Self::SearchItems => "search_items",
             Self::ReportOutcome => "report_outcome",
             Self::ItemVersions => "item_versions",
+            Self::ExplainItem => "explain_item",
             Self::RetractItem => "retract_item",
             Self::RollbackItem => "rollback_item",
             Self::PinItem => "pin_item",
@@ -114,6 +117,7 @@ impl ToolName {
             Self::SearchItems => tool::<SearchItems>(self, "Search the memory", Effect::Reads, SEARCH),
             Self::ReportOutcome => tool::<ReportOutcome>(self, "Report what helped", Effect::Adds, OUTCOME),
             Self::ItemVersions => tool::<ItemVersions>(self, "An item's history", Effect::Reads, VERSIONS),
+            Self::ExplainItem => tool::<ExplainItem>(self, "Why an item is seen", Effect::Reads, EXPLAIN),
             Self::RetractItem => tool::<ChangeItem>(self, "Retract an item", Effect::Removes, RETRACT),
             Self::RollbackItem => {
                 tool::<RollbackItem>(self, "Undo the last change", Effect::Undoes, ROLLBACK)
@@ -204,6 +208,12 @@ const VERSIONS: &str = "\
 Lists the versions of an item: how each came to be (insert, update, supersede), how it stands (active, superseded, \
 retracted, expired), when, by which agents, and a `token` for get_item's `as_of`. Use it to see how something changed, or \
 what a rollback would bring back. If refused with NOT_FOUND, there is no such item, or not for you.";
+
+const EXPLAIN: &str = "\
+Says why you see an item: {id, version, visible, tier, agents, resources, hindrances}. You see it as long as your user may \
+invoke all of `agents` and you may use all of `resources`. Use it when an item of your user's is gone: for what your user \
+contributed, `hindrances` names the agent or resource that was revoked; tell the person, who can have it granted again. If \
+refused with NOT_FOUND, there is no such item, or not for you.";
 
 const RETRACT: &str = "\
 Declares an item wrong or unwanted, so that nobody finds it any more. Its history stays. Use it when a statement is false \

@@ -1,5 +1,7 @@
 //! Between the engine's words and the wire's, field by field.
 
+mod access;
+
 use super::dto::*;
 use crate::refusal::{RefusalBody, whole_seconds};
 use serde_json::{Value, json};
@@ -362,6 +364,7 @@ impl From<AgentReply> for AgentBody {
             name: agent.name,
             specialisation: agent.specialisation,
             trust_declared: agent.trust_declared,
+            status: agent.status.as_str(),
             created_at: agent.created_at.to_string(),
         }
     }

@@ -3,12 +3,14 @@
 //! Wire types only, in the words of `docs/api.md`; each derives its part of `/openapi.json`. No rule is checked here:
 //! the bounds that a schema shows are those of `core::gate`, told to clients.
 
+mod access;
 mod govern;
 mod items;
 mod principals;
 mod trail;
 mod words;
 
+pub(crate) use access::*;
 pub(crate) use govern::*;
 pub(crate) use items::*;
 pub(crate) use principals::*;

@@ -4,7 +4,7 @@
 //! here, so that it is said once.
 
 use super::dto::{PolicyNameText, WriteBody};
-use super::routes::{batch, events, govern, items, principals, probes, reviews, trail, writes};
+use super::routes::{access, batch, events, govern, items, principals, probes, reviews, trail, writes};
 use crate::guard::REQUEST_ID;
 use crate::refusal::RefusalBody;
 use axum::body::Bytes;
@@ -45,6 +45,9 @@ use utoipa::{Modify, OpenApi, ToSchema};
         events::follow_reviews,
         govern::read_feedback, govern::suspend_agent, govern::resume_agent, govern::revert_agent,
         govern::set_policy, govern::list_policies, govern::set_schema, govern::list_schemas,
+        access::grant_edge, access::revoke_edge, access::list_edges,
+        access::who_sees, access::what_is_seen, access::explain_item, access::explain_pair,
+        access::retire_agent, access::activate_agent, access::delete_agent,
         trail::read_audit, trail::verify, trail::read_head, trail::prove_inclusion, trail::prove_consistency,
     ),
     components(schemas(RefusalBody, PolicyNameText)),
@@ -54,6 +57,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         (name = "writes", description = "What was put off or refused"),
         (name = "reviews", description = "What waits for a person"),
         (name = "governance", description = "What people set, stop and take back"),
+        (name = "access", description = "Who may invoke and use what, and who sees what by it"),
         (name = "principals", description = "Who acts; for admins"),
         (name = "trail", description = "Who did what, and proofs of it"),
         (name = "operations", description = "For what watches the server"),
@@ -75,8 +79,16 @@ struct EveryOperation;
 const UPDATE: &str = "Update";
 
 /// The operations that go without a body: every field of it may be left out.
-const BODY_OPTIONAL: [&str; 6] =
-    ["rollback_item", "pin_item", "unpin_item", "quarantine_item", "release_item", "write_batch"];
+const BODY_OPTIONAL: [&str; 8] = [
+    "rollback_item",
+    "pin_item",
+    "unpin_item",
+    "quarantine_item",
+    "release_item",
+    "write_batch",
+    "grant_edge",
+    "revoke_edge",
+];
 
 /// What any operation with a credential may answer.
 const ALWAYS: [(&str, &str); 7] = [

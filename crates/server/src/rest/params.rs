@@ -73,6 +73,14 @@ impl Params {
         self.given.remove(name)
     }
 
+    /// A text that must be there.
+    pub(crate) fn required_text(&mut self, name: &str, expected: &str) -> String {
+        if !self.given.contains_key(name) {
+            self.fault(name, Code::MissingRequiredField, expected);
+        }
+        self.text(name).unwrap_or_default()
+    }
+
     /// A whole number.
     pub(crate) fn number(&mut self, name: &str) -> Option<u64> {
         let text = self.given.remove(name)?;

@@ -96,6 +96,12 @@ verbs! {
         Resume = "resume",
         /// Take back what it wrote.
         Revert = "revert",
+        /// Let nobody call it; what it taught stays.
+        Retire = "retire",
+        /// Put it back to work.
+        Activate = "activate",
+        /// Let it go for good, and hide what it taught.
+        Delete = "delete",
     }
 }
 
@@ -165,6 +171,31 @@ impl<S: Sync + Send, V: Verb> FromRequestParts<S> for Verbed<V> {
         match V::from_word(word) {
             Some(verb) => Ok(Self { id: id.to_owned(), verb }),
             None => Err(Refused(no_such_path()).into_response()),
+        }
+    }
+}
+
+/// An edge of an access graph: which graph, from whom, to what.
+pub(crate) struct EdgeAt {
+    pub(crate) graph: String,
+    pub(crate) source: String,
+    pub(crate) target: String,
+}
+
+impl EdgeAt {
+    /// The three parts, as the engine takes them.
+    pub(crate) fn parts(&self) -> (&str, &str, &str) {
+        (&self.graph, &self.source, &self.target)
+    }
+}
+
+impl<S: Sync + Send> FromRequestParts<S> for EdgeAt {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        match Path::<(String, String, String)>::from_request_parts(parts, state).await {
+            Ok(Path((graph, source, target))) => Ok(Self { graph, source, target }),
+            Err(_) => Err(Refused(Refusal::new(Code::Malformed, "the path is not UTF-8")).into_response()),
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Handlers convert and delegate; they decide nothing.
 
+pub(super) mod access;
 pub(super) mod batch;
 pub(super) mod events;
 pub(super) mod govern;

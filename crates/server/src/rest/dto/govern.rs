@@ -391,6 +391,18 @@ pub(crate) enum PolicyBody {
         #[schema(minimum = 1, maximum = 10)]
         approvals: u32,
     },
+    /// Whether what is written may be shared, everywhere or for one user or agent; it cannot be turned on yet.
+    Sharing {
+        /// `off`.
+        #[schema(value_type = ShareWord)]
+        share: String,
+        /// Only for this user, by id or name.
+        #[schema(value_type = Option<ReferenceText>, nullable = false)]
+        user: Option<String>,
+        /// Only for this agent, by id or name.
+        #[schema(value_type = Option<ReferenceText>, nullable = false)]
+        agent: Option<String>,
+    },
     /// Who may look at the held writes of whom, by id or name.
     Reviewer {
         /// Who reviews.

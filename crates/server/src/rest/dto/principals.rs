@@ -95,6 +95,9 @@ pub(crate) struct AgentBody {
     pub(crate) specialisation: Option<String>,
     /// Whether its own word on what it used is taken.
     pub(crate) trust_declared: bool,
+    /// Whether it works.
+    #[schema(value_type = AgentStatusWord)]
+    pub(crate) status: &'static str,
     /// Since when.
     #[schema(value_type = TimeText)]
     pub(crate) created_at: String,

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use tabellion_core::access::Role;
 use tabellion_core::gate::{GateName, Hold, Strictness};
 use tabellion_core::item::{Layer, Operation, Status, Tier, TierWish};
-use tabellion_core::log::{Decision, LogName};
+use tabellion_core::log::{AgentStatus, Decision, LogName};
 use tabellion_core::provenance::SourceType;
 use tabellion_core::rank::Knob;
 use tabellion_core::view::ReviewState;
@@ -68,6 +68,10 @@ text_type! {
     OperationWord, "Operation", one_of(Operation::ALL.iter().map(|word| word.as_str()));
     StatusWord, "Status", one_of(Status::ALL.iter().map(|word| word.as_str()));
     RoleWord, "Role", one_of(Role::ALL.iter().map(|word| word.as_str()));
+    AgentStatusWord, "AgentStatus", one_of(AgentStatus::ALL.iter().map(|word| word.as_str()));
+    GraphWord, "Graph", one_of(["ua", "ar"].into_iter())
+        .description(Some("`ua`: which user may invoke which agent; `ar`: which agent may use which resource"));
+    HindranceWord, "HindranceReason", one_of(["private", "agent_revoked", "resource_revoked"].into_iter());
     LogWord, "Log", one_of(LogName::ALL.iter().map(|word| word.as_str()));
     SourceTypeWord, "SourceType", one_of(SourceType::WORDS.split(", "));
     WriteStatusWord, "WriteStatus", one_of(["committed", "merged", "already_committed"].into_iter());
@@ -80,6 +84,7 @@ text_type! {
     DecisionWord, "Decision", one_of(Decision::ALL.iter().map(|word| word.as_str()));
     PolicyNameText, "PolicyName", text().pattern(Some("^[a-z0-9_.-]{1,64}$"));
     WaitText, "Wait", text().pattern(Some("^PT[1-9][0-9]*S$")).description(Some("a duration in whole seconds"));
+    ShareWord, "Share", one_of(["off"].into_iter());
     TrustWord, "Trust", one_of(["low", "medium", "high"].into_iter());
     ModeWord, "Mode", one_of(["hybrid", "dense", "lexical"].into_iter());
     KnobWord, "Knob", one_of(Knob::ALL.iter().map(|word| word.as_str()));

@@ -1,6 +1,6 @@
 //! `/v1/policies`, `/v1/schemas`, and what is done about an agent.
 
-use super::Answer;
+use super::{Answer, access};
 use crate::app::App;
 use crate::refusal::{RefusalBody, Refused};
 use crate::rest::body::AdminBody;
@@ -123,6 +123,21 @@ pub(crate) async fn act_on_agent(
         AgentVerb::Resume => resume_agent(&app, &call, &id, AdminBody::from_request(request, &app).await?)
             .await?
             .into_response(),
+        AgentVerb::Retire => {
+            access::retire_agent(&app, &call, &id, AdminBody::from_request(request, &app).await?)
+                .await?
+                .into_response()
+        }
+        AgentVerb::Activate => {
+            access::activate_agent(&app, &call, &id, AdminBody::from_request(request, &app).await?)
+                .await?
+                .into_response()
+        }
+        AgentVerb::Delete => {
+            access::delete_agent(&app, &call, &id, AdminBody::from_request(request, &app).await?)
+                .await?
+                .into_response()
+        }
         AgentVerb::Revert => revert_agent(&app, &call, &id, AdminBody::from_request(request, &app).await?)
             .await?
             .into_response(),

@@ -135,6 +135,7 @@ def test_names_work_where_ids_do(shared_server, chief):
     ]
     assert {(key["user"], key["agent"]) for key in keys} == {(user["id"], agent["id"])}
     ana = Caller(shared_server, keys[0]["key"])
+    chief.ask("POST", f"/v1/edges/ar/{agent['name']}/{resource['id']}", expect=201)
     by_name = ana.write("by name", resources=[resource["name"]])
     by_id = ana.write("by id", resources=[resource["id"]])
     assert ana.get(by_name["id"])["resources"] == ana.get(by_id["id"])["resources"] == [resource["id"]]
@@ -172,12 +173,19 @@ ADMINISTRATION = [
     ("GET", "/v1/resources", None),
     ("GET", "/v1/keys", None),
     ("DELETE", f"/v1/keys/{random_id('key')}", None),
+    ("POST", "/v1/edges/ua/admin/direct", None),
+    ("DELETE", "/v1/edges/ua/admin/direct", None),
+    ("POST", "/v1/agents/direct:retire", {"reason": "x"}),
+    ("POST", "/v1/agents/direct:activate", {"reason": "x"}),
+    ("POST", "/v1/agents/direct:delete", {"reason": "x"}),
 ]
 AUDIT = [
     ("POST", "/v1/audit:verify", None),
     ("GET", "/v1/proofs/head", None),
     ("GET", "/v1/proofs/inclusion?lsn=1", None),
     ("GET", "/v1/proofs/consistency?from=1", None),
+    ("GET", "/v1/edges", None),
+    ("GET", "/v1/access/what?user=admin", None),
 ]
 
 
@@ -511,6 +519,7 @@ def test_nothing_said_lies_open_on_the_disk(bin, tmp_path):
         chief.ask("POST", "/v1/resources", {"name": "warehouse-quux"}, expect=201)
         chief.ask("POST", "/v1/tenants", {"name": "umbrella-quux"}, expect=201)
         ana = new_caller(server, "anastasia-quux", agent="market-quux")
+        chief.ask("POST", "/v1/edges/ar/market-quux/warehouse-quux", {"reason": "Reasonquux"}, expect=201)
         for layer in "working", "session", "episodic":
             written = ana.write(**UNSEEN, layer=layer, resources=["warehouse-quux"])
         ana.ask("POST", f"/v1/items/{written['id']}:pin", {"reason": "Reasonquux"})

@@ -51,10 +51,13 @@ def evidence(**more):
 # Writing and reading
 
 
-def test_an_item_reads_as_it_was_written(ana, chief):
+def test_an_item_reads_as_it_was_written(shared_server, chief):
     """The whole content and everything said about it comes back."""
     kb = f"kb-{uuid.uuid4().hex[:8]}"
     resource = chief.ask("POST", "/v1/resources", {"name": kb, "kind": "kb_search"}, expect=201)
+    chief.ask("POST", "/v1/agents", {"name": f"reader-of-{kb}"}, expect=201)
+    ana = new_caller(shared_server, agent=f"reader-of-{kb}")
+    chief.ask("POST", f"/v1/edges/ar/reader-of-{kb}/{kb}", expect=201)
     written = ana.write(**FULL, evidence=[evidence()], resources=[kb])
     assert written["id"].startswith("itm_") and written["version"].startswith("ver_") and written["trust"] == "medium"
     item = ana.get(written["id"])

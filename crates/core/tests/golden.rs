@@ -6,11 +6,12 @@
 use tabellion_core::access::Role;
 use tabellion_core::canonical::hex;
 use tabellion_core::gate::Hold;
-use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, ReviewId, TenantId, UserId, VersionId};
+use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, ReviewId, RoleId, TenantId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
-    Actor, AuditRecord, Decision, Entry, Event, Frontier, Head, IssuedKey, LogName, Lsn, Payload, Principal,
-    Prints, SealedRef, SigningKey, StagedWrite, WrittenVersion, leaf_hash,
+    Actor, AgentStatus, AuditRecord, Decision, Edge, Entry, Event, Frontier, GrantedEdge, Head, IssuedKey,
+    LogName, Lsn, Payload, Principal, Prints, SealedRef, SigningKey, StagedWrite, Support, WrittenVersion,
+    leaf_hash,
 };
 use tabellion_core::seal::{DataKey, Sealed, Secret, commitment};
 use tabellion_core::time::Timestamp;
@@ -115,8 +116,38 @@ fn entries() -> Vec<(&'static str, Entry)> {
         ("schema_set", entry(310, actor(), Event::SchemaSet, sealed)),
         ("agent_suspended", entry(311, actor(), Event::AgentSuspended { agent }, sealed)),
         ("agent_resumed", entry(312, actor(), Event::AgentResumed { agent }, sealed)),
+        ("edge_granted", entry(313, actor(), Event::EdgeGranted(granted()), sealed)),
+        (
+            "edge_revoked",
+            entry(314, actor(), Event::EdgeRevoked { edge: granted().edge, support: None }, sealed),
+        ),
+        (
+            "edge_of_a_role_revoked",
+            entry(
+                315,
+                actor(),
+                Event::EdgeRevoked {
+                    edge: Edge::Use(agent, ResourceId::from_bytes([6; 16])),
+                    support: Some(Support::Role(RoleId::from_bytes([25; 16]))),
+                },
+                sealed,
+            ),
+        ),
+        (
+            "agent_status_set",
+            entry(316, actor(), Event::AgentStatusSet { agent, status: AgentStatus::Retired }, sealed),
+        ),
         ("audited", entry(1, actor(), Event::Audited(audited), None)),
     ]
+}
+
+fn granted() -> GrantedEdge {
+    GrantedEdge {
+        edge: Edge::Invoke(UserId::from_bytes([1; 16]), AgentId::from_bytes([2; 16])),
+        support: Support::Direct,
+        not_before: None,
+        expires_at: Some(Timestamp::from_micros(1_794_700_800_000_001)),
+    }
 }
 
 fn staged() -> StagedWrite {

@@ -297,29 +297,58 @@ fn explanation(
 ) -> ExplainReply {
     let nothing = Class { agents: Vec::new(), resources: Vec::new() };
     let class = views.items.class_of(head).unwrap_or(&nothing);
+    let visible = predicate.admits(head);
     let mut hindrances = Vec::new();
-    if head.tier == Tier::Private && head.owner != user {
-        hindrances.push(Hindrance::Private);
-    }
-    let mut agents = views.graphs.agents_of(user, at);
-    agents.extend(views.identity.direct_agent());
-    hindrances
-        .extend(class.agents.iter().filter(|one| !agents.contains(one)).map(|one| Hindrance::Agent(*one)));
-    if let Some(agent) = agent {
-        let held = views.graphs.resources_of(agent, at);
-        hindrances.extend(
-            class.resources.iter().filter(|one| !held.contains(one)).map(|one| Hindrance::Resource(*one)),
-        );
-    } else if hindrances.is_empty() && !predicate.admits(head) {
-        hindrances.extend(class.resources.iter().map(|one| Hindrance::Resource(*one)));
+    if !visible {
+        let private = head.tier == Tier::Private && head.owner != user;
+        hindrances.extend(private.then_some(Hindrance::Private));
+        missing_agents(views, class, (user, agent), at, &mut hindrances);
+        missing_resources(views, class, agent, at, &mut hindrances);
     }
     ExplainReply {
         item,
         version: head.id,
-        visible: predicate.admits(head),
+        visible,
         tier: head.tier,
         agents: class.agents.clone(),
         resources: class.resources.clone(),
         hindrances,
     }
+}
+
+/// The contributing agents that the user may not invoke, and the acting one if it may not act.
+fn missing_agents(
+    views: &Views,
+    class: &Class,
+    (user, acting): (UserId, Option<AgentId>),
+    at: Moment,
+    hindrances: &mut Vec<Hindrance>,
+) {
+    let mut held = views.graphs.agents_of(user, at);
+    held.extend(views.identity.direct_agent());
+    let works = |agent: &AgentId| {
+        held.contains(agent) && views.graphs.status_at(*agent, at.lsn) == AgentStatus::Active
+    };
+    let acting = acting.filter(|agent| !works(agent));
+    let contributed = class.agents.iter().copied().filter(|agent| !held.contains(agent));
+    let missing: BTreeSet<AgentId> = contributed.chain(acting).collect();
+    hindrances.extend(missing.into_iter().map(Hindrance::Agent));
+}
+
+/// The consulted resources that the acting agent may not use. Of a person, no agent may use all of them: that is told if nothing
+/// else stands in the way.
+fn missing_resources(
+    views: &Views,
+    class: &Class,
+    acting: Option<AgentId>,
+    at: Moment,
+    hindrances: &mut Vec<Hindrance>,
+) {
+    let held = match acting {
+        Some(agent) => views.graphs.resources_of(agent, at),
+        None if hindrances.is_empty() => BTreeSet::new(),
+        None => return,
+    };
+    let missing = class.resources.iter().filter(|resource| !held.contains(resource));
+    hindrances.extend(missing.map(|resource| Hindrance::Resource(*resource)));
 }

@@ -98,8 +98,7 @@ pub(super) fn run(args: &Edge, context: &Context) -> anyhow::Result<ExitCode> {
         }
         Edge::Revoke(args) => {
             let path = path(args.graph, &args.source, &args.target);
-            let reply =
-                client.ask(Ask::new("DELETE", &path).json(&super::reason(args.reason.as_deref())))?;
+            let reply = client.ask(Ask::new("DELETE", &path).json(&super::reason(args.reason.as_deref())))?;
             context.output.reply(&reply, |_| done("revoked", args.graph, &args.source, &args.target))
         }
         Edge::List(List { at }) => {
@@ -159,8 +158,7 @@ mod tests {
     fn an_edge_says_only_what_was_given() {
         let only = Only::parse_from(["grant", "ua", "ana", "market"]);
         assert_eq!(terms(&only.grant), json!({}));
-        let timed =
-            Only::parse_from(["grant", "ar", "market", "kb", "--expires-at", "2027-01-01T00:00:00Z"]);
+        let timed = Only::parse_from(["grant", "ar", "market", "kb", "--expires-at", "2027-01-01T00:00:00Z"]);
         assert_eq!(terms(&timed.grant), json!({"expires_at": "2027-01-01T00:00:00Z"}));
         assert_eq!(
             path(timed.grant.graph, "market", "a/b"),

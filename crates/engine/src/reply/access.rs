@@ -43,7 +43,7 @@ pub struct WhoReply {
 pub enum Hindrance {
     /// It is another user's own.
     Private,
-    /// The user may not invoke this contributing agent.
+    /// The user may not invoke this agent, which contributed or acts, or it does not work any more.
     Agent(AgentId),
     /// The agent may not use this consulted resource.
     Resource(ResourceId),

@@ -276,18 +276,12 @@ impl Tabellion for Memory {
         .await
     }
 
-    async fn explain_item(
-        &self,
-        request: Request<proto::ExplainItemRequest>,
-    ) -> Answer<proto::Explanation> {
+    async fn explain_item(&self, request: Request<proto::ExplainItemRequest>) -> Answer<proto::Explanation> {
         self.answer(request, |engine, call, asked| async move { engine.explain(&call, &asked.id).await })
             .await
     }
 
-    async fn explain_pair(
-        &self,
-        request: Request<proto::ExplainPairRequest>,
-    ) -> Answer<proto::Explanation> {
+    async fn explain_pair(&self, request: Request<proto::ExplainPairRequest>) -> Answer<proto::Explanation> {
         self.answer(request, |engine, call, asked| async move {
             let pair = (asked.user.as_str(), asked.agent.as_deref());
             engine.explain_pair(&call, &asked.item, pair, asked.at.as_deref()).await
@@ -297,21 +291,30 @@ impl Tabellion for Memory {
 
     async fn retire_agent(&self, request: Request<proto::RetireAgentRequest>) -> Answer<proto::SetReply> {
         self.answer(request, |engine, call, asked| async move {
-            engine.set_agent_status(&call, &asked.id, AgentStatus::Retired, Some(asked.reason)).await.map(Token)
+            engine
+                .set_agent_status(&call, &asked.id, AgentStatus::Retired, Some(asked.reason))
+                .await
+                .map(Token)
         })
         .await
     }
 
     async fn activate_agent(&self, request: Request<proto::ActivateAgentRequest>) -> Answer<proto::SetReply> {
         self.answer(request, |engine, call, asked| async move {
-            engine.set_agent_status(&call, &asked.id, AgentStatus::Active, Some(asked.reason)).await.map(Token)
+            engine
+                .set_agent_status(&call, &asked.id, AgentStatus::Active, Some(asked.reason))
+                .await
+                .map(Token)
         })
         .await
     }
 
     async fn delete_agent(&self, request: Request<proto::DeleteAgentRequest>) -> Answer<proto::SetReply> {
         self.answer(request, |engine, call, asked| async move {
-            engine.set_agent_status(&call, &asked.id, AgentStatus::Deleted, Some(asked.reason)).await.map(Token)
+            engine
+                .set_agent_status(&call, &asked.id, AgentStatus::Deleted, Some(asked.reason))
+                .await
+                .map(Token)
         })
         .await
     }

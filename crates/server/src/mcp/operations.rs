@@ -8,8 +8,8 @@ use super::text;
 use super::tools::ToolName;
 use crate::rest::body::{no_identity, typed};
 use crate::rest::dto::{
-    ChangedBody, ExplanationBody, FeedbackBody, FoundBody, ItemBody, ItemsBody, KeptBody, OutcomeNotedBody, ReviewBody,
-    VersionsBody, WhoAmIBody, WithdrawnBody, WriteAnswer,
+    ChangedBody, ExplanationBody, FeedbackBody, FoundBody, ItemBody, ItemsBody, KeptBody, OutcomeNotedBody,
+    ReviewBody, VersionsBody, WhoAmIBody, WithdrawnBody, WriteAnswer,
 };
 use rmcp::model::JsonObject;
 use serde::Serialize;

@@ -5,8 +5,8 @@
 use std::fmt::Write;
 use tabellion_core::error::Refusal;
 use tabellion_engine::reply::{
-    Changed, Deferral, ExplainReply, Feedback, Found, ItemReply, KeptReply, OutcomeReply, Page, ReviewReply, SearchReply,
-    VersionReply, WhoAmI, Written,
+    Changed, Deferral, ExplainReply, Feedback, Found, ItemReply, KeptReply, OutcomeReply, Page, ReviewReply,
+    SearchReply, VersionReply, WhoAmI, Written,
 };
 
 pub(super) fn written(written: &Written) -> String {

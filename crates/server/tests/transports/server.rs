@@ -88,6 +88,7 @@ impl Server {
             made(&admin, path, json!({"name": name})).await;
         }
         made(&admin, "/v1/resources", json!({"name": "market_kb"})).await;
+        made(&admin, "/v1/edges/ar/market/market_kb", Value::Null).await;
         let ana = made(&admin, "/v1/keys", json!({"user": "ana", "agent": "market"})).await;
         let ben = made(&admin, "/v1/keys", json!({"user": "ben"})).await;
         Tenant { admin, ana: text(&ana, "key"), ana_key: text(&ana, "id"), ben: text(&ben, "key") }

@@ -235,7 +235,8 @@ def test_what_is_no_edge_is_refused(world):
         chief.refused("POST", edge, body, **INVALID)
     chief.refused("GET", "/v1/access/who", **INVALID)
     chief.refused("GET", "/v1/access/what", **INVALID)
-    chief.refused("GET", "/v1/edges?at=then", **INVALID)
+    told = chief.refused("GET", "/v1/edges?at=then", status=422, code="TOKEN_INVALID")
+    assert [fault["path"] for fault in told["errors"]] == ["/query/at"]
     chief.refused("GET", f"/v1/access/who?item={random_id()}", **MISSING)
     chief.refused("GET", "/v1/access/what?user=nobody", **MISSING)
     assert chief.ask("GET", "/v1/proofs/head")["size"] == size
@@ -299,6 +300,26 @@ def test_a_person_sees_what_any_agent_shows(world):
     check_shown(it.person, it, True)
     world.revoke("ar", second, it.resource)
     check_shown(it.person, it, False)
+
+
+def test_a_version_of_a_lost_agent_is_named_nowhere(world):
+    """SHARE-11, SHARE-41: where one agent's version replaced another's, what the lost one added is not even named."""
+    it = taught(world)
+    second = world.agent()
+    world.grant("ar", second, it.resource)
+    colleague = world.pair(it.person, second)
+    later = colleague.ask("PUT", f"/v1/items/{it.item}", {"text": f"The {it.word} opens at noon"}, expect=201)
+    assert it.person.get(it.item)["agents"] == sorted([it.agent, second])
+    world.revoke("ua", it.person.user, second)
+    for caller in it.person, it.pair:
+        caller.refused("GET", f"/v1/items/{it.item}", **MISSING)
+        assert later["version"] not in caller.versions(it.item) and it.version in caller.versions(it.item)
+        record = caller.ask("GET", f"/v1/items/{it.item}/provenance?version={it.version}")
+        assert later["version"] not in json.dumps(record)
+        assert caller.get(it.item, f"?as_of={quote(it.time)}")["version"] == it.version
+        assert it.item not in caller.found(f"The {it.word} opens", k=100)
+    world.grant("ua", it.person.user, second)
+    assert it.person.get(it.item)["version"] == later["version"]
 
 
 def test_hidden_looks_like_missing(world):

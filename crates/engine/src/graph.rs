@@ -173,11 +173,21 @@ fn invalid(path: &str, expected: &str) -> Refusal {
     Refusal::new(Code::SchemaInvalid, "a value breaks a rule").with(vec![fault])
 }
 
+/// The moment that `at` names.
+fn moment_at(tenant: &Tenant, call: &Call, views: &Views, at: Option<&str>) -> Result<Moment, Refusal> {
+    moment(tenant, &call.caller, views, at).map_err(|mut refusal| {
+        for fault in &mut refusal.errors {
+            "/at".clone_into(&mut fault.path);
+        }
+        refusal
+    })
+}
+
 /// The edges that stand at a moment, for auditors.
 pub(crate) async fn list(tenant: &Tenant, call: &Call, at: Option<&str>) -> Result<Vec<EdgeReply>, Refusal> {
     let result = call.caller.must_audit().and_then(|()| {
         let views = tenant.shared.views.read();
-        let at = moment(tenant, &call.caller, &views, at)?;
+        let at = moment_at(tenant, call, &views, at)?;
         let held = views.graphs.grants().iter().filter(|grant| grant.holds_at(at));
         let reply = held.map(|grant| EdgeReply {
             edge: grant.granted.edge,
@@ -204,7 +214,7 @@ pub(crate) async fn who(
 fn who_sees(tenant: &Tenant, call: &Call, item: &str, at: Option<&str>) -> Result<Vec<WhoReply>, Refusal> {
     call.caller.must_audit()?;
     let views = tenant.shared.views.read();
-    let at = moment(tenant, &call.caller, &views, at)?;
+    let at = moment_at(tenant, call, &views, at)?;
     let item = views.items.find_item(item_id(item)?).ok_or_else(Refusal::not_found)?;
     let Some(head) = views.items.head_at(item, at) else { return Ok(Vec::new()) };
     let mut seen = Vec::new();
@@ -228,7 +238,7 @@ pub(crate) async fn what(
 ) -> Result<Vec<ItemId>, Refusal> {
     let result = call.caller.must_audit().and_then(|()| {
         let views = tenant.shared.views.read();
-        let at = moment(tenant, &call.caller, &views, at)?;
+        let at = moment_at(tenant, call, &views, at)?;
         let (user, agent) = pair(&views, user, agent)?;
         let predicate = visible_to_pair(user, agent, &views, at);
         let seen = |(_, item): (u32, &tabellion_core::view::Item)| {
@@ -277,7 +287,7 @@ pub(crate) async fn explain_pair(
 ) -> Result<ExplainReply, Refusal> {
     let result = call.caller.must_audit().and_then(|()| {
         let views = tenant.shared.views.read();
-        let at = moment(tenant, &call.caller, &views, at)?;
+        let at = moment_at(tenant, call, &views, at)?;
         let (user, agent) = pair(&views, user, agent)?;
         let item = views.items.find_item(item_id(item)?).ok_or_else(Refusal::not_found)?;
         let head = views.items.head_at(item, at).ok_or_else(Refusal::not_found)?;

@@ -211,7 +211,8 @@ fn read_provenance(
         let chosen = visible.ok_or_else(Refusal::not_found)?;
         let replaces_it =
             |later: &&Version| views.items.parents_of(later).any(|parent| parent.id == chosen.id);
-        (chosen.lsn, views.items.versions_of(item).find(replaces_it).map(|later| later.id.to_string()))
+        let mut later = views.items.versions_of(item).filter(|version| predicate.admits(version));
+        (chosen.lsn, later.find(replaces_it).map(|later| later.id.to_string()))
     };
     Ok(Provenance { superseded_by, ..content(tenant, lsn)?.1 })
 }

@@ -318,6 +318,9 @@ def test_a_version_of_a_lost_agent_is_named_nowhere(world):
         assert later["version"] not in json.dumps(record)
         assert caller.get(it.item, f"?as_of={quote(it.time)}")["version"] == it.version
         assert it.item not in caller.found(f"The {it.word} opens", k=100)
+        caller.refused("POST", f"/v1/items/{it.item}:rollback", {"version": later["version"]}, **MISSING)
+        caller.refused("POST", f"/v1/items/{it.item}:quarantine", {"reason": "r"}, **MISSING)
+        caller.refused("PUT", f"/v1/items/{it.item}", {"text": "x", "expected_version": later["version"]}, **MISSING)
     world.grant("ua", it.person.user, second)
     assert it.person.get(it.item)["version"] == later["version"]
 

@@ -161,12 +161,21 @@ pub(crate) fn fault_line(fault: &Value) -> String {
 }
 
 /// What helps with each code; `{request_id}` is put in by the caller.
-const HINTS: [(&str, &str); 38] = [
+const HINTS: [(&str, &str); 41] = [
     ("FORBIDDEN", "this needs another role; `tabellion whoami` shows yours"),
     (
         "PAIR_REQUIRED",
         "this key names no user; make one that does: `tabellion key create --user NAME --agent NAME`",
     ),
+    (
+        "AGENT_NOT_GRANTED",
+        "an admin lets the user act through the agent: `tabellion edge grant ua USER AGENT`",
+    ),
+    (
+        "RESOURCE_NOT_GRANTED",
+        "leave out that --resource, or have an admin grant it: `tabellion edge grant ar AGENT RESOURCE`",
+    ),
+    ("NOT_CONTRIBUTOR", "another user contributed this item; write one of your own"),
     ("SHARING_OFF", "leave --tier out, or say --tier private"),
     (
         "NOT_FOUND",

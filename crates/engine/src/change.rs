@@ -181,8 +181,8 @@ fn rolled_back_head<'a>(
 ) -> Result<&'a Version, Refusal> {
     let found = views.items.visible_item(item, predicate).ok_or_else(Refusal::not_found)?;
     let wanted: VersionId = version.parse().map_err(|_| Refusal::not_found())?;
-    let named =
-        views.items.versions_of(found).find(|version| version.id == wanted).ok_or_else(Refusal::not_found)?;
+    let named = views.items.versions_of(found).find(|version| version.id == wanted);
+    let named = named.filter(|version| predicate.admits(version)).ok_or_else(Refusal::not_found)?;
     match views.items.head_at(found, at) {
         Some(head) if head.id == named.id => Ok(head),
         _ => Err(Refusal::new(

@@ -262,7 +262,8 @@ fn plan(
         let state = if on { "in quarantine already" } else { "not in quarantine" };
         return Err(Refusal::new(Code::NotTheHead, format!("the item is {state}")));
     }
-    let last = views.items.versions_of(found).next_back().ok_or_else(Refusal::not_found)?;
+    let last = views.items.versions_of(found).next_back().filter(|version| predicate.admits(version));
+    let last = last.ok_or_else(Refusal::not_found)?;
     crate::write::contributed(last, &predicate)?;
     let seen = |version: &Version| predicate.admits(version);
     let versions: Vec<VersionId> = views.items.versions_of(found).map(|version| version.id).collect();

@@ -173,7 +173,7 @@ person before they answer, for up to five minutes.
 
 If refused: SCHEMA_INVALID lists in `errors` every field to change. IDENTITY_IN_BODY: leave out user, agent, tenant. \
 VERSION_CONFLICT: somebody changed the item; get_item and decide again. NOT_FOUND: no such item, or not for you. \
-SHARING_OFF: leave out `tier`. EVIDENCE_…: cite a source outside memory whose excerpt says it. CONTRADICTION: read the items \
+SHARING_OFF: leave out `tier`. RESOURCE_NOT_GRANTED: name in `resources` only what you may use. EVIDENCE_…: cite a source outside memory whose excerpt says it. CONTRADICTION: read the items \
 in `contradictions`; supersede what is wrong, with evidence, or let it be. …_DUPLICATE: `existing_ref` says it already; let it \
 be. APPROVAL_REJECTED, APPROVAL_TIMEOUT: people did not consent; do not insist. WRITES_SUSPENDED, WRITE_BUDGET_EXCEEDED: stop \
 writing and say so. RATE_LIMITED, DEFERRALS_FULL, OVERLOADED, STORAGE_FAILED: nothing was written; wait, then repeat the same \
@@ -263,7 +263,8 @@ before you write again what a person refused, and keep to it.";
 
 const WHOAMI: &str = "\
 Says for whom you act: {tenant, user, agent, role}. Use it to check the connection, or whose memory this is. If refused \
-with UNAUTHENTICATED, the key is missing, revoked or expired: tell the person who runs you; repeating does not help.";
+with UNAUTHENTICATED, the key is missing, revoked or expired; with AGENT_NOT_GRANTED, your user may not act through you \
+any more, or not yet: tell the person who runs you; repeating does not help.";
 
 #[cfg(test)]
 mod tests {

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from callers import Caller, admin, new_caller, random_id, rfc3339
+from governed import novel
 from grpc_caller import GrpcCaller, Refused
 from mcp_caller import McpCaller, over_http
 from server import Server, exchange
@@ -22,7 +23,7 @@ from server import Server, exchange
 NUMBERS = itertools.count(1)
 RACES = 200
 # Long enough for a reader to finish a read.
-READ_S = 0.01
+READ_S = 0.02
 READS_ARE_IN_THE_TRAIL_S = 1.5
 NOT_GRANTED = {"status": 403, "code": "AGENT_NOT_GRANTED"}
 MISSING = {"status": 404, "code": "NOT_FOUND"}
@@ -309,7 +310,7 @@ def test_a_version_of_a_lost_agent_is_named_nowhere(world):
     world.grant("ar", second, it.resource)
     colleague = world.pair(it.person, second)
     later = colleague.ask("PUT", f"/v1/items/{it.item}", {"text": f"The {it.word} opens at noon"}, expect=201)
-    assert it.person.get(it.item)["agents"] == sorted([it.agent, second])
+    assert set(it.person.get(it.item)["agents"]) == {it.agent, second}
     world.revoke("ua", it.person.user, second)
     for caller in it.person, it.pair:
         caller.refused("GET", f"/v1/items/{it.item}", **MISSING)
@@ -367,8 +368,8 @@ def test_a_hidden_twin_is_no_duplicate(world):
     world.revoke("ua", it.person.user, it.agent)
     same = it.person.write(f"The {it.word} opens at ten")
     assert same["id"] != it.item and "contradictions" not in same
-    other = it.person.write(f"The {it.word} never opens at ten")
-    assert it.item not in json.dumps(other)
+    _, answer, _ = it.person.call("POST", "/v1/items", {"text": f"The {it.word} never opens at ten"})
+    assert it.item not in json.dumps(answer)
 
 
 # Times
@@ -438,7 +439,7 @@ def test_a_deleted_agent_is_gone_for_good(world):
     """SHARE-1 and decision 6: its edges end, what it taught is hidden, nothing brings it back, and its name is not given again."""
     it = taught(world)
     name = next(row["name"] for row in world.chief.ask("GET", "/v1/agents")["agents"] if row["id"] == it.agent)
-    before = world.set_status(it.agent, "delete")
+    world.set_status(it.agent, "delete")
     assert status_of(world, it.agent) == "deleted"
     it.pair.refused("GET", "/v1/whoami", **NOT_GRANTED)
     check_shown(it.person, it, False)
@@ -450,7 +451,6 @@ def test_a_deleted_agent_is_gone_for_good(world):
     world.chief.refused("POST", "/v1/keys", {"user": it.person.user, "agent": name}, **INVALID)
     world.chief.refused("POST", "/v1/agents", {"name": name}, status=409, code="NAME_TAKEN")
     check_shown(it.person, it, False)
-    assert before
 
 
 def test_the_agent_of_people_stays(world):
@@ -639,8 +639,7 @@ class History:
             if model.ua.get(edge) != (None, None):
                 model.ua[edge] = (None, None)
         acts = model.holds(model.ua, edge, now) and model.status.get(agent, "active") == "active"
-        text = f"observation {next(NUMBERS)} of {self.rng.random()}"
-        status, answer, _ = self.pairs[edge].call("POST", "/v1/items", {"text": text})
+        status, answer, _ = self.pairs[edge].call("POST", "/v1/items", {"text": novel()})
         assert status == (201 if acts else 403), answer
         if acts:
             model.items[answer["id"]] = (person.user, {agent}, frozenset(model.resources(agent, now)))
@@ -664,12 +663,13 @@ def test_who_and_what_at_any_moment(timed, rng):
     def moment(at):
         return datetime.fromisoformat(at.replace("Z", "+00:00"))
 
-    last, model = history.past[-1]
-    history.check(None, model, timed.clock.now)
+    history.check(None, history.model, timed.clock.now)
     for at, model in rng.sample(history.past, 20):
         history.check(at, model, moment(at))
     users = [person.user for person in history.people]
-    for item in rng.sample(sorted(model.items), min(12, len(model.items))):
+    items = sorted(history.model.items)
+    assert items, "the steps wrote something"
+    for item in rng.sample(items, min(12, len(items))):
         for at, then in rng.sample(history.past, 8):
             if item not in then.items:
                 continue
@@ -680,7 +680,6 @@ def test_who_and_what_at_any_moment(timed, rng):
                 for agent in [None, *history.agents]:
                     told = timed.explain(item, user, at=at, **({"agent": agent} if agent else {}))
                     assert told["visible"] == then.sees(user, agent, item, moment(at)), (item, user, agent, at)
-    assert last
 
 
 def test_the_live_view_is_the_audited_one(timed, rng):

@@ -165,7 +165,7 @@ def bare(reply):
 
 
 def test_a_pair_key_makes_the_edge_and_ends_with_it(world):
-    """SHARE-3, SHARE-4, SHARE-28 and decision 4: without the edge the pair is refused everywhere, at once; with it, it acts."""
+    """SHARE-3, SHARE-4, SHARE-28 and decision 4: without the edge the pair is refused everywhere and at once."""
     it = taught(world)
     edge = ("ua", it.person.user, it.agent)
     assert edge in world.edges()
@@ -261,7 +261,7 @@ def test_another_tenant_has_no_say(world):
 
 
 def test_losing_an_agent_hides_what_it_taught(world):
-    """SHARE-5, SHARE-11 and decision 3: from the very next read, on every surface, for old items too; a regrant restores."""
+    """SHARE-5, SHARE-11 and decision 3: from the very next read on, on every surface; a regrant restores."""
     it = taught(world)
     own = it.person.write("by hand")
     check_shown(it.person, it, True)
@@ -327,8 +327,8 @@ def test_a_version_of_a_lost_agent_is_named_nowhere(world):
 
 
 def test_hidden_looks_like_missing(world):
-    """SHARE-41: get, update, delete, verbs, history, derivation and explanation answer for what is hidden as for what is not
-    there."""
+    """SHARE-41: get, update, delete, verbs, history, derivation and explanation answer for what is hidden as for what
+    is not there."""
     it = taught(world)
     stranger = new_caller(world.server)
     nothing, no_version = random_id(), random_id("ver")
@@ -363,7 +363,7 @@ def test_hidden_looks_like_missing(world):
 
 
 def test_a_hidden_twin_is_no_duplicate(world):
-    """SHARE-42, SHARE-43: a write that says what a hidden item says, or the opposite, is answered as if that were not there."""
+    """SHARE-42, SHARE-43: a write that says what a hidden item says, or the opposite, is answered as if that were not."""
     it = taught(world)
     world.revoke("ua", it.person.user, it.agent)
     same = it.person.write(f"The {it.word} opens at ten")
@@ -436,7 +436,7 @@ def test_a_retired_agent_is_read_and_not_called(world):
 
 
 def test_a_deleted_agent_is_gone_for_good(world):
-    """SHARE-1 and decision 6: its edges end, what it taught is hidden, nothing brings it back, and its name is not given again."""
+    """SHARE-1 and decision 6: its edges end, what it taught is hidden, and nothing brings it back."""
     it = taught(world)
     name = next(row["name"] for row in world.chief.ask("GET", "/v1/agents")["agents"] if row["id"] == it.agent)
     world.set_status(it.agent, "delete")
@@ -478,7 +478,7 @@ def test_declared_resources_must_be_granted(world):
 
 
 def test_what_is_not_declared_is_all_there_is(world):
-    """SHARE-10 and decision 10: the word of an agent counts only if it is trusted; else an item carries all that it may use."""
+    """SHARE-10 and decision 10: the word of an agent counts only if it is trusted; else all that it may use does."""
     person = new_caller(world.server)
     plain, trusted = world.agent(), world.agent(trust_declared=True)
     one, two = sorted([world.resource(), world.resource()])
@@ -507,7 +507,7 @@ def test_sharing_cannot_be_turned_on_yet(world, ana):
 
 
 def test_an_item_is_explained(world):
-    """SHARE-32: visible, each condition is named; hidden, the contributor alone is told what hides it; auditors are told all."""
+    """SHARE-32: each condition is named; what hides an item is told to its contributor and to auditors alone."""
     it = taught(world)
     stranger, auditor = new_caller(world.server), new_caller(world.server, role="auditor")
     path = f"/v1/items/{it.item}/explain"
@@ -573,7 +573,8 @@ class Model:
         acting = {a for a in self.agents(user, now) if self.status.get(a, "active") == "active"}
         if agent is not None:
             acting &= {agent}
-        return owner == user and agents <= self.agents(user, now) and any(resources <= self.resources(a, now) for a in acting)
+        used = any(resources <= self.resources(a, now) for a in acting)
+        return owner == user and agents <= self.agents(user, now) and used
 
     def delete(self, agent):
         self.status[agent] = "deleted"
@@ -779,7 +780,7 @@ def test_a_restart_keeps_it_all(bin, tmp_path):
 
 
 class Reader(threading.Thread):
-    """Reads an item over and over on one connection, and notes when each read began and ended and whether it showed the item."""
+    """Reads an item over and over on one connection; notes when each read began and ended, and whether it showed the item."""
 
     def __init__(self, server, key, it, search):
         super().__init__(daemon=True)
@@ -818,8 +819,8 @@ def reads_within(readers, spans):
 
 
 def test_no_read_after_an_acknowledged_revocation_is_stale(bin, tmp_path, say):
-    """SHARE-5: 200 races of revoke-acknowledged-then-read, with readers at work meanwhile: none is stale, and a regrant that
-    was acknowledged shows at once."""
+    """SHARE-5: 200 races of revoke-acknowledged-then-read, with readers at work meanwhile: none is stale, and a
+    regrant that was acknowledged shows at once."""
     with Server(bin, tmp_path / "data") as server:
         world = World(server)
         it = taught(world)
@@ -849,7 +850,8 @@ def test_no_read_after_an_acknowledged_revocation_is_stale(bin, tmp_path, say):
             reader.join(60)
             assert reader.failure is None and not reader.is_alive()
     stale, fresh = reads_within(readers, hidden), reads_within(readers, shown)
-    say(f"{RACES} races: {sum(stale)} of {len(stale)} reads stale after a revocation, {len(fresh) - sum(fresh)} of {len(fresh)} after a grant")
+    missed = len(fresh) - sum(fresh)
+    say(f"{RACES} races: {sum(stale)} of {len(stale)} reads stale after a revocation, {missed} of {len(fresh)} after a grant")
     assert len(stale) >= RACES and not any(stale)
     assert len(fresh) >= RACES and all(fresh)
 

@@ -780,7 +780,7 @@ def test_a_restart_keeps_it_all(bin, tmp_path):
 
 
 class Reader(threading.Thread):
-    """Reads an item over and over on one connection; notes when each read began and ended, and whether it showed the item."""
+    """Reads an item over and over; notes when each read began and ended, and whether it showed the item."""
 
     def __init__(self, server, key, it, search):
         super().__init__(daemon=True)
@@ -851,7 +851,7 @@ def test_no_read_after_an_acknowledged_revocation_is_stale(bin, tmp_path, say):
             assert reader.failure is None and not reader.is_alive()
     stale, fresh = reads_within(readers, hidden), reads_within(readers, shown)
     missed = len(fresh) - sum(fresh)
-    say(f"{RACES} races: {sum(stale)} of {len(stale)} reads stale after a revocation, {missed} of {len(fresh)} after a grant")
+    say(f"{RACES} races: {sum(stale)} of {len(stale)} reads stale after a revoke, {missed} of {len(fresh)} after a grant")
     assert len(stale) >= RACES and not any(stale)
     assert len(fresh) >= RACES and all(fresh)
 

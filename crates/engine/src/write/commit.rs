@@ -7,6 +7,7 @@ use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
 use crate::{Call, review};
+use tabellion_core::access::{Caller, visible_to};
 use tabellion_core::canonical::{Hash, hex, sha256};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{Admitted, Against, Force, GateFacts, Merged};
@@ -36,6 +37,8 @@ pub(crate) struct Must {
     heads: Vec<(ItemId, VersionId)>,
     /// What it is recognised by, where no twin may have come in between; and the twins that are known of.
     twins: Option<(Prints, String, Layer, Vec<VersionId>)>,
+    /// Who writes: a twin that is hidden from them is none (SHARE-42).
+    author: Caller,
 }
 
 impl Must {
@@ -47,9 +50,11 @@ impl Must {
         }
         let Some((prints, namespace, layer, expected)) = &self.twins else { return Ok(()) };
         let at = Moment { lsn: views.lsn(), time: now };
-        match views.items.twin(prints, namespace, *layer, at) {
-            Some((twin, _)) if !expected.contains(&twin.id) => Err(Objection::Stale),
-            _ => Ok(()),
+        let twin = views.items.twin(prints, namespace, *layer, at).map(|(twin, _)| twin);
+        let unknown = twin.filter(|twin| !expected.contains(&twin.id));
+        match unknown.filter(|twin| visible_to(&self.author, views, at).admits(twin)) {
+            Some(_) => Err(Objection::Stale),
+            None => Ok(()),
         }
     }
 }
@@ -92,6 +97,7 @@ pub(super) fn commit(
             deadline: request.deadline.filter(|_| asked.approval.is_none()),
             heads,
             twins,
+            author: call.caller.clone(),
         },
         trace: trace(tenant, request.trace_id.as_deref()),
         layer: request.layer,

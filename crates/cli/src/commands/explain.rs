@@ -68,7 +68,7 @@ mod tests {
         let value = json!({"id": "itm_a", "version": "ver_a", "visible": false, "tier": "private", "agents": ["agt_a"],
                            "resources": ["res_a"], "hindrances": [{"reason": "agent_revoked", "id": "agt_a"}, {"reason": "private"}]});
         let shown = explained(&value).render(Look { styled: false, width: None });
-        for part in ["false", "contributed by", "res_a", "agent_revoked agt_a", "private"] {
+        for part in ["visible         no", "contributed by", "res_a", "agent_revoked agt_a", "private"] {
             assert!(shown.contains(part), "{part} in\n{shown}");
         }
     }

@@ -102,7 +102,11 @@ impl Oracle {
                         times = None;
                     }
                 }
-                _ => {}
+                Fact::Granted { .. }
+                | Fact::Revoked { .. }
+                | Fact::Became { .. }
+                | Fact::Wrote { .. }
+                | Fact::Retracted { .. } => {}
             }
         }
         let agent = if ua { target } else { source };
@@ -136,7 +140,11 @@ impl Oracle {
                 Fact::Retracted { at: lsn, item } if *lsn <= at.lsn.get() => {
                     seen.remove(item);
                 }
-                _ => {}
+                Fact::Granted { .. }
+                | Fact::Revoked { .. }
+                | Fact::Became { .. }
+                | Fact::Wrote { .. }
+                | Fact::Retracted { .. } => {}
             }
         }
         seen

@@ -2,7 +2,7 @@
 
 mod governed;
 
-pub use governed::{Feedback, KeptReply, Quarantined, Reverted, ReviewReply, Verdict};
+pub use governed::{Feedback, Ground, KeptReply, Quarantined, Reverted, ReviewReply, Verdict};
 
 use tabellion_core::access::Role;
 use tabellion_core::canonical::Hash;

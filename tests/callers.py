@@ -2,6 +2,7 @@
 
 import itertools
 import secrets
+import threading
 from base64 import b32encode
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -127,3 +128,19 @@ class Clock:
 def rfc3339(moment):
     """A time as the server writes it: UTC, with microseconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def in_parallel(count, work):
+    """Runs `work(number)` in so many threads that start together; returns what each returned."""
+    together, answers = threading.Barrier(count), [None] * count
+
+    def run(number):
+        together.wait()
+        answers[number] = work(number)
+
+    threads = [threading.Thread(target=run, args=[number]) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers

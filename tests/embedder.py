@@ -11,8 +11,8 @@ gives it a small direction of its own.
 import hashlib
 import json
 import struct
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from endpoint import Endpoint
 
 MEANINGS = [{"car", "automobile", "sedan"}, {"cat", "feline", "kitten"}, {"rain", "drizzle", "downpour"}]
 OWN_SHARE = 0.3
@@ -25,50 +25,17 @@ def direction(text, dimensions):
     return [number / 2**31 for number in struct.unpack(f"<{dimensions}i", bytes)]
 
 
-class Model:
-    """The endpoint; it keeps its port when it goes down and comes back."""
+class Model(Endpoint):
+    """The endpoint."""
 
     def __init__(self, dimensions=8, name="scripted"):
+        super().__init__()
         self.dimensions, self.name = dimensions, name
         self.answers = "well"
         self.delay = 0.0
         self.texts = []  # all that was asked, in order
         self.keys = set()
         self.vectors = {}  # what the script says of a text, before anything else
-        self.port = 0
-        self.http = None
-        self.ending = threading.Event()
-
-    def __enter__(self):
-        self.up()
-        return self
-
-    def __exit__(self, *_):
-        if self.http:
-            self.down()
-
-    def up(self):
-        model = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                model.answer(self)
-
-            def log_message(self, *_):
-                pass
-
-        self.ending.clear()
-        self.http = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
-        self.http.daemon_threads = True
-        self.port = self.http.server_port
-        threading.Thread(target=self.http.serve_forever, args=[0.02], daemon=True).start()
-
-    def down(self):
-        """Nobody listens any more."""
-        self.ending.set()
-        self.http.shutdown()
-        self.http.server_close()
-        self.http = None
 
     def env(self, **more):
         """The settings of a server that uses this model."""

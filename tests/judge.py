@@ -8,8 +8,8 @@
 """
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from endpoint import Endpoint
 
 KEY = "sk-Unspeakable-Judge"
 MODELS = ["a", "b", "c"]
@@ -40,48 +40,17 @@ REASONS = {
 }  # fmt: skip
 
 
-class Judge:
-    """The endpoint; it keeps its port when it goes down and comes back."""
+class Judge(Endpoint):
+    """The endpoint."""
 
     def __init__(self):
+        super().__init__()
         self.answers = "well"
         self.opposes = {}  # (known, new) -> how sure the model is that they contradict each other
         self.labels = {}  # (known, new) -> another label
         self.verdicts = {}  # by model; "supported" for those that are not named
         self.asked = []  # (model, system message, document) of every request
         self.keys = set()
-        self.port, self.http, self.ending = 0, None, threading.Event()
-
-    def __enter__(self):
-        self.up()
-        return self
-
-    def __exit__(self, *_):
-        if self.http:
-            self.down()
-
-    def up(self):
-        judge = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                judge.answer(self)
-
-            def log_message(self, *_):
-                pass
-
-        self.ending.clear()
-        self.http = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
-        self.http.daemon_threads = True
-        self.port = self.http.server_port
-        threading.Thread(target=self.http.serve_forever, args=[0.02], daemon=True).start()
-
-    def down(self):
-        """Nobody listens any more."""
-        self.ending.set()
-        self.http.shutdown()
-        self.http.server_close()
-        self.http = None
 
     def settings(self, models=MODELS, timeout_ms=1000):
         """The settings of a world that asks these models."""

@@ -13,7 +13,7 @@ from datetime import timedelta
 
 import pytest
 
-from callers import log_size, random_id, rfc3339
+from callers import in_parallel, log_size, random_id, rfc3339
 from crash import verify_all
 from governed import Connection, committed, eventually, novel, refusal, triple, waiting
 from server import exchange
@@ -29,22 +29,6 @@ POLICIES = ["strict", "standard", "open"]
 def any_policy(request):
     """Each policy in turn, as a shared server."""
     return request.getfixturevalue(request.param)
-
-
-def in_parallel(count, work):
-    """Runs `work(number)` in so many threads that start together; returns what each returned."""
-    together, answers = threading.Barrier(count), [None] * count
-
-    def run(number):
-        together.wait()
-        answers[number] = work(number)
-
-    threads = [threading.Thread(target=run, args=[number]) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return answers
 
 
 # The same write

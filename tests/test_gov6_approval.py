@@ -770,6 +770,8 @@ def test_an_agent_hears_what_people_said_of_its_writes(strict):
         decided = {row["layer"]: (row["approved"], row["rejected"]) for row in feedback["decided"]}
         assert decided == {"episodic": (0, 0), "semantic": (2, 2), "procedural": (1, 0)}
         assert [(one["item"]["text"], one["reason"]) for one in feedback["rejections"]] == texts
+        grounds = [one["decision"] for one in feedback["rejections"]]
+        assert grounds == ["rejected_as_violation", "rejected_as_false"], "what to learn, and what to keep to"
     eve = strict.person()
     theirs = eve.ask("GET", f"/v1/agents/{bot.name}/feedback")
     assert theirs["rejections"] == [] and all(row["approved"] + row["rejected"] == 0 for row in theirs["decided"])

@@ -1,13 +1,12 @@
 """Safe retries: the same write is one write, whoever repeats it, whenever, and however many at once."""
 
 import json
-import threading
 import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from callers import Caller, log_size, new_caller, rfc3339
+from callers import Caller, in_parallel, log_size, new_caller, rfc3339
 from canonical import idempotency_token
 
 PARALLEL = 50
@@ -29,22 +28,6 @@ def batch(caller, bodies):
     status, answer, _ = caller.call("POST", "/v1/items:batch", raw=lines, headers=headers, timeout=120)
     assert status == 200, answer
     return [json.loads(line) for line in answer.splitlines()]
-
-
-def in_parallel(count, work):
-    """Runs `work(number)` in so many threads that start together; returns what each returned."""
-    together, answers = threading.Barrier(count), [None] * count
-
-    def run(number):
-        together.wait()
-        answers[number] = work(number)
-
-    threads = [threading.Thread(target=run, args=[number]) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return answers
 
 
 @pytest.mark.parametrize("with_request_id", [False, True])

@@ -14,6 +14,7 @@ use serde_json::Value;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use tabellion_server::dossier::plain;
 
 /// When colours are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -160,17 +161,6 @@ pub(crate) fn rows<'a>(value: &'a Value, name: &str) -> &'a [Value] {
 pub(crate) fn field(value: &Value, name: &str) -> String {
     let found = if name.starts_with('/') { value.pointer(name) } else { value.get(name) };
     found.map(plain).unwrap_or_default()
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Bool(true) => "yes".into(),
-        Value::Bool(false) => "no".into(),
-        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
-        Value::Number(_) | Value::Object(_) => value.to_string(),
-    }
 }
 
 /// A text without what would steer a terminal; line breaks and tabs stay.

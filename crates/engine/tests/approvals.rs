@@ -11,7 +11,7 @@ use support::{Bench, call, draft, open};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::time::Period;
 use tabellion_core::view::ReviewState;
-use tabellion_engine::reply::{ListQuery, Verdict, WriteStatus, Written};
+use tabellion_engine::reply::{Ground, ListQuery, Verdict, WriteStatus, Written};
 use tabellion_engine::{Call, Engine};
 
 const ACTS: usize = 11;
@@ -59,7 +59,7 @@ fn held(text: &str, now: &str) -> Value {
 }
 
 fn verdict(approve: bool) -> Verdict {
-    Verdict { approve, reason: "looked at".into(), is_false: false, content_hash: None }
+    Verdict { approve, reason: "looked at".into(), ground: Ground::Other, content_hash: None }
 }
 
 /// What one actor was told.

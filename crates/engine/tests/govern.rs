@@ -9,7 +9,7 @@ use tabellion_core::error::{Code, Refusal};
 use tabellion_core::time::Period;
 use tabellion_core::view::ReviewState;
 use tabellion_engine::Call;
-use tabellion_engine::reply::{SearchQuery, Verdict, WriteStatus, Written};
+use tabellion_engine::reply::{Ground, SearchQuery, Verdict, WriteStatus, Written};
 
 /// A person, and an agent that writes for them under the strict policy.
 struct Pair {
@@ -60,7 +60,8 @@ impl Pair {
     }
 
     async fn decide(&self, who: &Call, id: &str, approve: bool) -> Result<Written, Refusal> {
-        let verdict = Verdict { approve, reason: "seen".into(), is_false: !approve, content_hash: None };
+        let verdict =
+            Verdict { approve, reason: "seen".into(), ground: Ground::Falsehood, content_hash: None };
         self.bench.engine.decide(who, id, verdict).await
     }
 }

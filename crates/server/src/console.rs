@@ -26,7 +26,7 @@ use tabellion_core::error::{Code, Refusal};
 use tabellion_core::time::Timestamp;
 use tabellion_engine::Call;
 use tabellion_engine::ports::{Clock, SystemClock};
-use tabellion_engine::reply::{ReviewReply, Verdict, WriteStatus};
+use tabellion_engine::reply::{Ground, ReviewReply, Verdict, WriteStatus};
 use tokio::time::Instant;
 
 /// The built-in agent through which a person acts whose key names none.
@@ -244,7 +244,11 @@ async fn decide(
     let verdict = Verdict {
         approve,
         reason: reason.to_owned(),
-        is_false: !approve && category == "FACTUAL_ERROR",
+        ground: match category {
+            "FACTUAL_ERROR" => Ground::Falsehood,
+            "POLICY_VIOLATION" => Ground::Violation,
+            _ => Ground::Other,
+        },
         content_hash: Some(form.get("content_hash").to_owned()),
     };
     match console.app.engine().decide(&person.call, &id, verdict).await {

@@ -156,7 +156,9 @@ fn plain_line(value: &Value) -> String {
     visible_line(&plain(value))
 }
 
-fn plain(value: &Value) -> String {
+/// A value as people read it: texts bare, lists with commas, nothing for nothing.
+#[must_use]
+pub fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),

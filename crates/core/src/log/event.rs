@@ -406,6 +406,8 @@ words! {
         5 RejectedAsFalse = "rejected_as_false",
         /// A gate refused it when it came back from review.
         6 Refused = "refused",
+        /// A person said no because it breaks a rule.
+        7 RejectedAsViolation = "rejected_as_violation",
     }
 }
 

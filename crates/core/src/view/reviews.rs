@@ -238,7 +238,10 @@ impl ReviewsView {
         review.decision = Some(decision);
         review.state = match decision {
             Decision::Seconded | Decision::Approved => ReviewState::Approved,
-            Decision::Rejected | Decision::RejectedAsFalse | Decision::Refused => ReviewState::Rejected,
+            Decision::Rejected
+            | Decision::RejectedAsFalse
+            | Decision::RejectedAsViolation
+            | Decision::Refused => ReviewState::Rejected,
             Decision::Withdrawn => ReviewState::Withdrawn,
             Decision::TimedOut => ReviewState::TimedOut,
         };

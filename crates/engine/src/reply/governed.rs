@@ -78,6 +78,18 @@ pub struct ReviewReply {
     pub decided_at: Option<Timestamp>,
 }
 
+/// On what ground a person says no (GOV-6.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ground {
+    /// It is false.
+    Falsehood,
+    /// It may be true, but breaks a rule.
+    Violation,
+    /// Another one.
+    #[default]
+    Other,
+}
+
 /// A decision on a held write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
@@ -85,8 +97,8 @@ pub struct Verdict {
     pub approve: bool,
     /// Why.
     pub reason: String,
-    /// For a no: whether it is false, or only unwanted.
-    pub is_false: bool,
+    /// For a no: on what ground.
+    pub ground: Ground,
     /// The content that it is about, if the reviewer wants to be sure.
     pub content_hash: Option<String>,
 }

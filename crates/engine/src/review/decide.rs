@@ -3,7 +3,7 @@
 use super::{Staged, closing, decided, deferral, deferral_of, find, not_found};
 use crate::Call;
 use crate::counsel::Counsel;
-use crate::reply::{Verdict, WriteStatus, Written};
+use crate::reply::{Ground, Verdict, WriteStatus, Written};
 use crate::sequencer::Objection;
 use crate::tenant::Tenant;
 use crate::write::{self, Asked, Prepared};
@@ -80,7 +80,11 @@ async fn reject(
     review: &Review,
     verdict: &Verdict,
 ) -> Result<Written, Refusal> {
-    let decision = if verdict.is_false { Decision::RejectedAsFalse } else { Decision::Rejected };
+    let decision = match verdict.ground {
+        Ground::Falsehood => Decision::RejectedAsFalse,
+        Ground::Violation => Decision::RejectedAsViolation,
+        Ground::Other => Decision::Rejected,
+    };
     let word = decision.as_str();
     end(tenant, call, review, decision, &verdict.reason, "decide").await?;
     tenant.announce(review, word);

@@ -276,8 +276,10 @@ mod tests {
             ..Default::default()
         };
         assert!(verdict(asked("approve", None)).unwrap().approve);
-        assert!(verdict(asked("reject", Some("FACTUAL_ERROR"))).unwrap().is_false);
-        assert!(!verdict(asked("reject", Some("POLICY_VIOLATION"))).unwrap().is_false);
+        let ground = |category| verdict(asked("reject", category)).unwrap().ground;
+        assert_eq!(ground(Some("FACTUAL_ERROR")), reply::Ground::Falsehood);
+        assert_eq!(ground(Some("POLICY_VIOLATION")), reply::Ground::Violation);
+        assert_eq!(ground(None), reply::Ground::Other);
         for (bad, path) in [(asked("maybe", None), "/decision"), (asked("reject", Some("x")), "/category")] {
             let fault = verdict(bad).unwrap_err().errors.remove(0);
             assert_eq!((fault.path.as_str(), fault.code), (path, Code::ConstraintViolation));

@@ -12,10 +12,10 @@ use tabellion_core::provenance::Evidence;
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_engine::Notice;
 use tabellion_engine::reply::{
-    AgentReply, AuditRow, Changed, ConsistencyReply, Deferral, Feedback, Found, HeadReply, InclusionReply,
-    ItemReply, KeptReply, KeyReply, LogReport, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page,
-    Quarantined, ResourceReply, Reverted, ReviewReply, RevokedKey, SearchQuery, SearchReply, UserReply,
-    Verdict, VerifyReport, VersionReply, WhoAmI, WriteStatus, Written,
+    AgentReply, AuditRow, Changed, ConsistencyReply, Deferral, Feedback, Found, Ground, HeadReply,
+    InclusionReply, ItemReply, KeptReply, KeyReply, LogReport, NewKey, NewTenant, OutcomeReply,
+    OutcomeReport, Page, Quarantined, ResourceReply, Reverted, ReviewReply, RevokedKey, SearchQuery,
+    SearchReply, UserReply, Verdict, VerifyReport, VersionReply, WhoAmI, WriteStatus, Written,
 };
 
 fn texts<T: ToString>(values: &[T]) -> Vec<String> {
@@ -155,7 +155,11 @@ impl From<DecideBody> for Verdict {
         Self {
             approve: body.decision == YesOrNo::Approve,
             reason: body.reason,
-            is_false: body.category == Some(Category::FactualError),
+            ground: match body.category {
+                Some(Category::FactualError) => Ground::Falsehood,
+                Some(Category::PolicyViolation) => Ground::Violation,
+                Some(Category::Other) | None => Ground::Other,
+            },
             content_hash: body.content_hash,
         }
     }

@@ -1,6 +1,6 @@
 //! Who has which names: the people and agents of a directory, found in a text in time that does not grow with it.
 
-use super::stand_in::StandIns;
+use super::stand_in::{StandIns, joins};
 use super::words::{PHRASE_WORDS_MAX, Phrases, Word, phrase, words};
 use crate::item::words as word_enum;
 use std::ops::Range;
@@ -109,15 +109,23 @@ fn longest<'a>(words: &[Word], books: &[&'a Names]) -> Option<(usize, &'a Known)
         .reduce(|best, next| if next.0 > best.0 { next } else { best })
 }
 
-/// A text with every place replaced by what stands for it.
+/// A text with every place replaced by what stands for it, a word of its own.
 pub(super) fn replaced(text: &str, places: &[Named<'_>], stands_for: impl Fn(&Known) -> String) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     for place in places {
-        out.push_str(text.get(done..place.range.start).unwrap_or_default());
-        out.push_str(&stands_for(place.known));
+        push_apart(&mut out, text.get(done..place.range.start).unwrap_or_default());
+        push_apart(&mut out, &stands_for(place.known));
         done = place.range.end;
     }
-    out.push_str(text.get(done..).unwrap_or_default());
+    push_apart(&mut out, text.get(done..).unwrap_or_default());
     out
+}
+
+/// Adds a text, with a space where it would make one word with what is there.
+fn push_apart(out: &mut String, text: &str) {
+    if out.chars().next_back().is_some_and(joins) && text.chars().next().is_some_and(joins) {
+        out.push(' ');
+    }
+    out.push_str(text);
 }

@@ -332,7 +332,8 @@ fn detectors(classes: Option<&[String]>, custom: &[Custom], path: &str, faults: 
             Detectors::of(words.iter().filter_map(|word| Class::from_word(word)))
         }
     };
-    faults.unless(!(detectors.is_empty() && custom.is_empty()), path, "classes to redact");
+    let none = classes.is_some_and(<[String]>::is_empty) && custom.is_empty();
+    faults.unless(!none, path, "classes to redact");
     for (index, one) in custom.iter().enumerate() {
         let named = is_class(&one.class) && Class::from_word(&one.class).is_none();
         let expected = "a name of its own: up to 32 lower-case letters, digits, _ and -";

@@ -3,6 +3,7 @@
 //! Only the exact words count: brackets around anything else protect nothing.
 
 use super::detect::Class;
+use super::words::is_unspaced;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -77,7 +78,12 @@ pub(super) fn pseudonyms(text: &str) -> impl Iterator<Item = Range<usize>> {
 pub(super) fn stands_alone(text: &str, range: &Range<usize>) -> bool {
     let before = text.get(..range.start).and_then(|left| left.chars().next_back());
     let after = text.get(range.end..).and_then(|right| right.chars().next());
-    !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+    !before.is_some_and(joins) && !after.is_some_and(joins)
+}
+
+/// Whether a character makes one word with a letter beside it.
+pub(super) fn joins(c: char) -> bool {
+    c.is_alphanumeric() && !is_unspaced(c)
 }
 
 #[cfg(test)]

@@ -63,8 +63,8 @@ fn fold(word: &str) -> String {
     seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfkc().collect()
 }
 
-/// Letters of scripts without spaces: Han, kana, Thai, Lao, Khmer, Myanmar.
-const fn is_unspaced(c: char) -> bool {
+/// Whether it is a letter of a script without spaces between words: Han, kana, Thai, Lao, Khmer, Myanmar.
+pub(super) const fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e01}'..='\u{e2e}' | '\u{e81}'..='\u{eae}' | '\u{1000}'..='\u{102a}' | '\u{1780}'..='\u{17b3}'
         | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')

@@ -1,5 +1,6 @@
 //! Addresses for mail: what stands around an `@`, when it ends in the name of a domain.
 
+use crate::policy::words::is_unspaced;
 use std::ops::Range;
 
 /// The longest part before the `@`, in bytes.
@@ -19,17 +20,21 @@ fn around(text: &str, at: usize) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// Where the part before the `@` begins.
+/// Where the part before the `@` begins. Text of a script without spaces before an address is not part of it.
 fn local_start(before: &str) -> Option<usize> {
-    let run = before.char_indices().rev().take_while(|(start, c)| {
-        before.len() - start <= LOCAL_BYTES_MAX && (c.is_alphanumeric() || "._%+'&-".contains(*c))
-    });
+    let unspaced = before.chars().next_back().is_some_and(is_unspaced);
+    let allowed = |c: char| (c.is_alphanumeric() && is_unspaced(c) <= unspaced) || "._%+'&-".contains(c);
+    let run = before
+        .char_indices()
+        .rev()
+        .take_while(|(start, c)| before.len() - start <= LOCAL_BYTES_MAX && allowed(*c));
     run.filter(|(_, c)| c.is_alphanumeric() || matches!(c, '_' | '+')).last().map(|(start, _)| start)
 }
 
 /// How long the domain is: as many labels as end in something that a domain can end in.
 fn domain_length(after: &str) -> Option<usize> {
-    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
+    let unspaced = after.chars().next().is_some_and(is_unspaced);
+    let allowed = |c: char| (c.is_alphanumeric() && is_unspaced(c) <= unspaced) || matches!(c, '.' | '-');
     let end = after
         .char_indices()
         .find(|(start, c)| *start + c.len_utf8() > DOMAIN_BYTES_MAX || !allowed(*c))

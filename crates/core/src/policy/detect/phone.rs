@@ -130,7 +130,7 @@ fn national(groups: &Groups<'_>, first: usize) -> Option<Number> {
     {
         return None;
     }
-    let bracket = groups.before(first) == Some(b'(');
+    let bracket = groups.before(first) == Some(b'(') && groups.after(first) == Some(b')');
     let (last, count) = gather(groups, first, *NATIONAL.end());
     let whole = NATIONAL.contains(&count) && last > first && groups.stand_alone(first, last);
     let start = groups.place(first).start - usize::from(bracket);

@@ -389,6 +389,7 @@ impl Faults {
         list.iter().take(LIST_MAX).cloned().collect()
     }
 
+    #[expect(clippy::mutable_key_type, reason = "a pattern is ordered by its source, which never changes")]
     fn patterns(&mut self, sources: &[String], path: &str) -> BTreeSet<Pattern> {
         let compiled = sources.iter().enumerate().filter_map(|(index, source)| {
             Pattern::compile(source)

@@ -77,5 +77,5 @@ fn luhn(digits: &[u8]) -> bool {
             if value > 9 { value - 9 } else { value }
         })
         .sum();
-    sum % 10 == 0
+    sum.is_multiple_of(10)
 }

@@ -17,8 +17,7 @@ impl<'a> Groups<'a> {
     /// Every unbroken run of digits.
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         let mut groups: Vec<Range<usize>> = Vec::new();
-        for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| byte.is_ascii_digit()) {
-            let _ = byte;
+        for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| byte.is_ascii_digit()) {
             match groups.last_mut() {
                 Some(last) if last.end == at => last.end = at + 1,
                 _ => groups.push(at..at + 1),

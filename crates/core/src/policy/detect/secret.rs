@@ -78,8 +78,8 @@ fn is_digest(bytes: &[u8], place: &Range<usize>) -> bool {
     let token = bytes.get(place.clone()).unwrap_or_default();
     let before =
         bytes.get(place.start.saturating_sub(8)..place.start).unwrap_or_default().to_ascii_lowercase();
-    let named = |name: &&str| before.strip_suffix(b":").is_some_and(|rest| rest.ends_with(name.as_bytes()));
-    token.iter().all(u8::is_ascii_hexdigit) && DIGESTS.iter().any(|name| named(&name))
+    let named = |name: &str| before.strip_suffix(b":").is_some_and(|rest| rest.ends_with(name.as_bytes()));
+    token.iter().all(u8::is_ascii_hexdigit) && DIGESTS.iter().any(|name| named(name))
 }
 
 fn is_made_of_words(token: &[u8]) -> bool {

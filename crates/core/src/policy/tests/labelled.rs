@@ -54,7 +54,7 @@ fn emails() {
             "a@xn--mnchen-3ya.xn--p1ai",
             "<<a.b@c.dev>>, then",
             "mailto:<<jo@example.org>>",
-            "\"Jo\" <<<jo@example.org>>>",
+            "Jo [<<jo@example.org>>]",
             "<<jo@example.museum>>?subject=x",
             "to=<<jo@example.org>>",
             "<<jo@example.com>>:22",

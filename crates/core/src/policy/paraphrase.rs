@@ -9,7 +9,7 @@ use unicode_segmentation::UnicodeSegmentation;
 pub const SENTENCES_KEPT: usize = 5;
 
 /// Pronouns of the first and second person.
-const PRONOUNS: [&str; 21] = [
+const PRONOUNS: [&str; 19] = [
     "i",
     "me",
     "my",
@@ -29,8 +29,6 @@ const PRONOUNS: [&str; 21] = [
     "thee",
     "thy",
     "thine",
-    "ya",
-    "u",
 ];
 
 /// The first sentences of a text that speak of nobody in the room or in the directory.

@@ -74,6 +74,12 @@ impl Period {
         Self::from_secs(days.saturating_mul(86_400))
     }
 
+    /// A period of microseconds.
+    #[must_use]
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros)
+    }
+
     /// Microseconds.
     #[must_use]
     pub const fn as_micros(self) -> u64 {

@@ -1,0 +1,145 @@
+//! A version and its item: rows that never change but for where they end.
+
+use super::{Moment, Row};
+use crate::canonical::Hash;
+use crate::id::{AgentId, ItemId, ReviewId, UserId, VersionId};
+use crate::item::{Layer, Operation, Status, Tier};
+use crate::log::{Lsn, Prints};
+use crate::time::Timestamp;
+
+/// A version: all but what it says.
+#[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Version {
+    /// Its id.
+    #[n(0)]
+    pub id: VersionId,
+    /// Its item.
+    #[n(1)]
+    pub(super) item: Row,
+    /// Where it was written: content is read there.
+    #[n(2)]
+    pub lsn: Lsn,
+    /// When.
+    #[n(3)]
+    pub time: Timestamp,
+    /// Where it stopped being active, and as what.
+    #[n(4)]
+    pub(super) ended: Option<(Lsn, Status)>,
+    /// What it replaced.
+    #[n(5)]
+    pub(super) parents: Vec<Row>,
+    /// Insert, update or supersede.
+    #[n(6)]
+    pub operation: Operation,
+    /// Its layer.
+    #[n(7)]
+    pub layer: Layer,
+    /// Its tier.
+    #[n(8)]
+    pub tier: Tier,
+    #[n(9)]
+    pub(super) namespace: u32,
+    #[n(10)]
+    pub(super) class: u32,
+    /// Its owner.
+    #[n(11)]
+    pub owner: UserId,
+    /// What the writer claimed.
+    #[n(12)]
+    pub confidence: f64,
+    /// When it lapses.
+    #[n(13)]
+    pub expires_at: Option<Timestamp>,
+    #[cbor(n(14), with = "minicbor::bytes")]
+    pub(super) token: Hash,
+    #[cbor(n(15), with = "minicbor::bytes")]
+    pub(super) request: Option<Hash>,
+    /// The number of this version within its owner's namespace and layer: a count over what others wrote would tell of it.
+    #[n(16)]
+    pub layer_version: u64,
+    /// The agent that wrote it.
+    #[n(17)]
+    pub agent: Option<AgentId>,
+    /// What it is recognised by.
+    #[n(18)]
+    pub prints: Prints,
+    /// What it was derived from or cites.
+    #[n(19)]
+    pub(super) sources: Vec<Row>,
+    /// The review that it came through.
+    #[n(20)]
+    pub review: Option<ReviewId>,
+    /// How many known items it spoke against.
+    #[n(21)]
+    pub against: u32,
+}
+
+impl Version {
+    /// Its class, as a row of [`super::ItemsView::classes`].
+    #[must_use]
+    pub const fn class(&self) -> u32 {
+        self.class
+    }
+
+    /// How it stood at a moment; nothing if it was not yet written.
+    #[must_use]
+    pub fn status_at(&self, at: Moment) -> Option<Status> {
+        if self.lsn > at.lsn {
+            return None;
+        }
+        match self.ended {
+            Some((lsn, status)) if lsn <= at.lsn => Some(status),
+            _ if self.expires_at.is_some_and(|end| end <= at.time) => Some(Status::Expired),
+            _ => Some(Status::Active),
+        }
+    }
+
+    /// Whether it was retrievable at a moment.
+    #[must_use]
+    pub fn is_active_at(&self, at: Moment) -> bool {
+        self.status_at(at) == Some(Status::Active)
+    }
+
+    /// Where it ended, if it did by an entry.
+    #[must_use]
+    pub const fn ended(&self) -> Option<(Lsn, Status)> {
+        self.ended
+    }
+}
+
+/// An item: its versions and whether it is pinned.
+#[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Item {
+    /// Its id.
+    #[n(0)]
+    pub id: ItemId,
+    #[n(1)]
+    pub(super) versions: Vec<Row>,
+    /// Where it was pinned, unpinned, pinned, …
+    #[n(2)]
+    pub(super) pins: Vec<Lsn>,
+    /// Where it was quarantined, released, quarantined, …
+    #[n(3)]
+    pub(super) quarantines: Vec<Lsn>,
+}
+
+impl Item {
+    /// Whether it was pinned at a position.
+    #[must_use]
+    pub fn is_pinned_at(&self, lsn: Lsn) -> bool {
+        is_on(&self.pins, lsn)
+    }
+
+    /// Whether it was in quarantine at a position: kept, but not retrievable.
+    #[must_use]
+    pub fn is_quarantined_at(&self, lsn: Lsn) -> bool {
+        is_on(&self.quarantines, lsn)
+    }
+}
+
+/// Whether a switch that was turned at these positions is on at a position.
+fn is_on(turned: &[Lsn], lsn: Lsn) -> bool {
+    turned.iter().filter(|at| **at <= lsn).count() % 2 == 1
+}

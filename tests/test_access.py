@@ -198,7 +198,7 @@ def test_an_edge_is_listed_as_it_was_granted(timed):
     def listed():
         return [row for row in timed.chief.ask("GET", "/v1/edges")["edges"] if row["target"] == agent]
 
-    expected = {"graph": "ua", "source": person.user, "target": agent, "since": granted_at}
+    expected = {"graph": "ua", "source": person.user, "target": agent, "support": "direct", "since": granted_at}
     assert listed() == [{**expected, "expires_at": end}]
     again = timed.clock.advance(minutes=1)
     timed.grant("ua", person.user, agent)

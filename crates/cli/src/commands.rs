@@ -31,6 +31,7 @@ mod restore;
 mod retract;
 mod revert;
 mod review;
+mod role;
 mod rollback;
 mod schema;
 mod search;
@@ -93,6 +94,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Edge(edge::Edge),
     #[command(subcommand)]
+    Role(role::Role),
+    #[command(subcommand)]
     Access(access::Access),
     Explain(explain::Explain),
     #[command(subcommand)]
@@ -145,6 +148,7 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Agent(args) => agent::run(&args, context),
         Command::Resource(args) => resource::run(&args, context),
         Command::Edge(args) => edge::run(&args, context),
+        Command::Role(args) => role::run(&args, context),
         Command::Access(args) => access::run(&args, context),
         Command::Explain(args) => explain::run(&args, context),
         Command::Key(args) => key::run(&args, context),

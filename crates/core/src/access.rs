@@ -4,13 +4,21 @@
 //! `Disclosed` only from `disclose`. A read that skipped one of them does not compile.
 
 mod caller;
+mod cedar;
 mod disclose;
+mod power;
 mod predicate;
+mod rbac;
 mod role;
 mod token;
 
-pub use caller::{Caller, authenticate, author};
+pub use caller::{Caller, authenticate, author, powers, powers_by};
+pub use cedar::{
+    Asking, CEDAR_POLICIES_IN_TEXT_MAX, CEDAR_POLICIES_MAX, CEDAR_TEXT_BYTES_MAX, Rules, check as check_cedar,
+};
 pub use disclose::{Disclosed, disclose};
-pub use predicate::{Predicate, visible_to, visible_to_pair};
-pub use role::Role;
+pub use power::{Power, Powers};
+pub use predicate::{Barrier, Predicate, barriers, visible_to, visible_to_pair};
+pub use rbac::{AgentRole, Deed, Right, allows, may_read, right};
+pub use role::{BuiltIn, Role};
 pub use token::{SealedPlace, TokenKey};

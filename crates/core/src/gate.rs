@@ -375,13 +375,7 @@ fn admit(
     facts: &GateFacts,
     found: Found,
 ) -> Result<Admitted, Refusal> {
-    // What was used without a word about it may have been everything that could be used (SHARE-10).
-    let resources: Vec<ResourceId> = if facts.trust_declared && !facts.resources.is_empty() {
-        facts.resources.iter().filter_map(|found| found.as_ref().ok().copied()).collect()
-    } else {
-        facts.reach.clone()
-    };
-    let (inherited_agents, inherited_resources) = &facts.inherited;
+    let (agents, resources) = origins(caller, facts);
     // What a person approved against takes the place of what it speaks against.
     let superseded: Vec<VersionId> = match &facts.approval {
         Some(_) => {
@@ -404,8 +398,8 @@ fn admit(
             _ => Operation::Insert,
         },
         tier: found.tier,
-        agents: sorted(inherited_agents.iter().copied().chain([caller.agent()])),
-        resources: sorted(inherited_resources.iter().copied().chain(resources)),
+        agents,
+        resources,
         parents: each_once(replaced.chain(superseded)),
         content: found.content,
         assessment: found.assessment,
@@ -413,6 +407,22 @@ fn admit(
         merged,
         request,
     })
+}
+
+/// The agents that a write comes from and the resources that were consulted for it, in order (SHARE-9, 10).
+#[must_use]
+pub fn origins(caller: &Caller, facts: &GateFacts) -> (Vec<AgentId>, Vec<ResourceId>) {
+    // What was used without a word about it may have been everything that could be used.
+    let resources: Vec<ResourceId> = if facts.trust_declared && !facts.resources.is_empty() {
+        facts.resources.iter().filter_map(|found| found.as_ref().ok().copied()).collect()
+    } else {
+        facts.reach.clone()
+    };
+    let (agents, inherited) = &facts.inherited;
+    (
+        sorted(agents.iter().copied().chain([caller.agent()])),
+        sorted(inherited.iter().copied().chain(resources)),
+    )
 }
 
 fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {

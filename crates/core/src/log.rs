@@ -10,8 +10,8 @@ mod tree;
 
 pub use entry::{Actor, Entry, NotAnEntry, SealedRef};
 pub use event::{
-    AgentStatus, AuditRecord, Decision, Edge, Event, GrantedEdge, IssuedKey, Payload, Principal, Prints,
-    StagedWrite, Support, WrittenVersion,
+    AgentStatus, AuditRecord, Decision, Edge, Event, GrantedEdge, HeldRole, Holder, IssuedKey, Payload,
+    Principal, Prints, StagedWrite, Support, WrittenVersion,
 };
 pub use head::{Head, SignedHead, SigningKey, VerifyingKey};
 pub use lsn::Lsn;

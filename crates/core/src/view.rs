@@ -4,6 +4,7 @@
 //! beside it, and the same entries in the same order give the same view, byte for byte. Any view can be dropped and
 //! folded again. `Views` are folded with the commit; the `Index` trails it.
 
+mod cedar;
 mod graphs;
 mod identity;
 mod index;
@@ -11,8 +12,10 @@ mod items;
 mod lexical;
 mod policies;
 mod reviews;
+mod roles;
 mod sessions;
 
+pub use cedar::CedarView;
 pub use graphs::{Grant, GraphsView};
 pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
@@ -20,6 +23,7 @@ pub use items::{Class, Item, ItemsView, Moment, Row, Version};
 pub use lexical::{Held, LexicalView, Scope};
 pub use policies::{PoliciesView, Policy, Share};
 pub use reviews::{Review, ReviewState, ReviewsView};
+pub use roles::{Holding, ROLE_INCLUDES_MAX, RoleRow, RoleTemplate, RolesView};
 pub use sessions::{Asks, Said, SessionsView, day_of};
 
 use crate::canonical::{Hash, sha256};
@@ -93,6 +97,12 @@ pub struct Views {
     /// Who may invoke which agent, and which agent may use which resource.
     #[n(6)]
     pub graphs: GraphsView,
+    /// Roles and who holds them.
+    #[n(7)]
+    pub roles: RolesView,
+    /// Cedar policies.
+    #[n(8)]
+    pub cedar: CedarView,
 }
 
 /// Bytes that are not a checkpoint of these views.
@@ -101,7 +111,7 @@ pub struct Views {
 pub struct NotACheckpoint;
 
 /// Changes when the shape of a view changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 4;
+const CHECKPOINT_SHAPE: u32 = 5;
 
 impl Views {
     /// The position up to which entries are folded in.
@@ -126,6 +136,8 @@ impl Views {
         self.reviews.apply(entry);
         self.policies.apply(entry, opened);
         self.graphs.apply(entry);
+        self.roles.apply(entry, opened);
+        self.cedar.apply(entry, opened, &self.identity);
         self.lsn = entry.lsn;
         self.time = entry.time;
     }
@@ -146,6 +158,8 @@ impl Views {
         views.items.index();
         views.reviews.index();
         views.graphs.index();
+        views.roles.index();
+        views.cedar.index(&views.identity);
         Ok(views)
     }
 

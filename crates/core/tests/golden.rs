@@ -9,9 +9,9 @@ use tabellion_core::gate::Hold;
 use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, ReviewId, RoleId, TenantId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
-    Actor, AgentStatus, AuditRecord, Decision, Edge, Entry, Event, Frontier, GrantedEdge, Head, IssuedKey,
-    LogName, Lsn, Payload, Principal, Prints, SealedRef, SigningKey, StagedWrite, Support, WrittenVersion,
-    leaf_hash,
+    Actor, AgentStatus, AuditRecord, Decision, Edge, Entry, Event, Frontier, GrantedEdge, Head, HeldRole,
+    Holder, IssuedKey, LogName, Lsn, Payload, Principal, Prints, SealedRef, SigningKey, StagedWrite, Support,
+    WrittenVersion, leaf_hash,
 };
 use tabellion_core::seal::{DataKey, Sealed, Secret, commitment};
 use tabellion_core::time::Timestamp;
@@ -137,6 +137,17 @@ fn entries() -> Vec<(&'static str, Entry)> {
             "agent_status_set",
             entry(316, actor(), Event::AgentStatusSet { agent, status: AgentStatus::Retired }, sealed),
         ),
+        ("role_set", entry(324, actor(), Event::RoleSet { role: held().role }, sealed)),
+        ("role_assigned", entry(325, actor(), Event::RoleAssigned(held()), sealed)),
+        (
+            "role_unassigned",
+            entry(
+                326,
+                actor(),
+                Event::RoleUnassigned { role: held().role, holder: Holder::Agent(agent) },
+                sealed,
+            ),
+        ),
         ("audited", entry(1, actor(), Event::Audited(audited), None)),
     ]
 }
@@ -145,6 +156,15 @@ fn granted() -> GrantedEdge {
     GrantedEdge {
         edge: Edge::Invoke(UserId::from_bytes([1; 16]), AgentId::from_bytes([2; 16])),
         support: Support::Direct,
+        not_before: None,
+        expires_at: Some(Timestamp::from_micros(1_794_700_800_000_001)),
+    }
+}
+
+fn held() -> HeldRole {
+    HeldRole {
+        role: RoleId::from_bytes([25; 16]),
+        holder: Holder::User(UserId::from_bytes([1; 16])),
         not_before: None,
         expires_at: Some(Timestamp::from_micros(1_794_700_800_000_001)),
     }

@@ -132,6 +132,10 @@ fn plan(
             }
         };
         crate::write::contributed(head, &predicate)?;
+        crate::rights::may_change(&views, &call.caller, head, at)?;
+        if let Some(class) = views.items.class_of(head) {
+            crate::cedar::may_write(&views, &call.caller, class, at)?;
+        }
         (head.clone(), predecessor(&views, head, at))
     };
     let draft = |event, reason: Option<&str>| {

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
+use tabellion_core::access::Power;
 use tabellion_core::canonical::{hex, unhex32};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Strictness, WriteRequest, is_public_key};
@@ -64,17 +65,20 @@ pub(crate) async fn set_policy(
 }
 
 fn checked_policy(tenant: &Tenant, call: &Call, name: &str, body: Value) -> Result<Payload, Refusal> {
-    call.caller.must_administer()?;
+    call.caller.must(Power::Policies)?;
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte);
     if name.is_empty() || name.len() > NAME_CHARS_MAX || !name.bytes().all(fits) {
         let fault = Fault::new("/id", Code::ConstraintViolation, "1 to 64 of a-z 0-9 _ . -");
         return Err(Refusal::new(Code::SchemaInvalid, "a policy needs a plain name").with(vec![fault]));
     }
     let policy: Policy = serde_json::from_value(body).map_err(|error| {
-        let kinds = "kind: write_path | official_sources | approval | reviewer | runner, with the fields of that kind";
+        let kinds = "kind: write_path | official_sources | approval | reviewer | runner | cedar, with the fields of that kind";
         let fault = Fault::new("", Code::ConstraintViolation, kinds).found(error.to_string());
         Refusal::new(Code::SchemaInvalid, "this is no policy; see errors").with(vec![fault])
     })?;
+    if let Policy::Cedar { text } = &policy {
+        crate::cedar::checked(tenant, call, name, text)?;
+    }
     let policy = settled(tenant, policy)?;
     let body = serde_json::to_vec(&policy)
         .map_err(|_| Refusal::new(Code::Internal, "the policy has no JSON form"))?;
@@ -132,11 +136,33 @@ fn settled(tenant: &Tenant, policy: Policy) -> Result<Policy, Refusal> {
             let (reviewer, user) = (found(&reviewer, "/reviewer")?, found(&user, "/user")?);
             Policy::Reviewer { reviewer: reviewer.to_string(), user: user.to_string() }
         }
+        Policy::Cedar { text } => Policy::Cedar { text },
         Policy::Runner { public_key } => match unhex32(&public_key).filter(is_public_key) {
             Some(key) => Policy::Runner { public_key: hex(&key) },
             None => return Err(wrong("/public_key", "an Ed25519 public key as 64 hex digits".to_owned())),
         },
     })
+}
+
+/// Takes a policy away.
+pub(crate) async fn remove_policy(
+    tenant: &Tenant,
+    call: &Call,
+    name: &str,
+    reason: Option<String>,
+) -> Result<String, Refusal> {
+    let plan = || {
+        call.caller.must(Power::Policies)?;
+        checked(reason.as_deref())?;
+        let known = tenant.shared.views.read().policies.all().any(|(one, _)| one == name);
+        if known { Ok(()) } else { Err(Refusal::new(Code::NotFound, "no such policy")) }
+    };
+    if let Err(refusal) = plan() {
+        return Err(tenant.refused(call, "remove_policy", Vec::new(), refusal).await);
+    }
+    let payload = Payload::Policy { name: name.to_owned(), body: Vec::new().into() };
+    set(tenant, call, Event::PolicySet, payload, Touch::Name("policy", name.to_owned()), "remove_policy")
+        .await
 }
 
 /// Every policy, by name.
@@ -151,7 +177,7 @@ pub(crate) async fn policies(tenant: &Tenant, call: &Call) -> Result<Vec<(String
 /// Registers a schema in place of the one of the same kind and layer.
 pub(crate) async fn set_schema(tenant: &Tenant, call: &Call, body: Value) -> Result<String, Refusal> {
     let checked = || {
-        call.caller.must_administer()?;
+        call.caller.must(Power::Policies)?;
         let schema = Schema::read(body)?;
         schema.compile()?;
         let name = format!("{}/{}", schema.kind, schema.layer.map_or("any", |layer| layer.as_str()));
@@ -207,7 +233,7 @@ pub(crate) async fn suspend(
     suspended: bool,
     reason: &str,
 ) -> Result<String, Refusal> {
-    let found = call.caller.must_administer().and_then(|()| {
+    let found = call.caller.must(Power::Policies).and_then(|()| {
         checked(Some(reason))?;
         agent_id(tenant, agent)
     });

@@ -92,6 +92,19 @@ impl Engine {
         govern::set_policy(&*self.tenant(call)?, call, name, body).await
     }
 
+    /// Takes a policy away.
+    ///
+    /// # Errors
+    /// When the caller may not manage policies, or there is none of this name.
+    pub async fn remove_policy(
+        &self,
+        call: &Call,
+        name: &str,
+        reason: Option<String>,
+    ) -> Result<String, Refusal> {
+        govern::remove_policy(&*self.tenant(call)?, call, name, reason).await
+    }
+
     /// Lists policies by name.
     ///
     /// # Errors

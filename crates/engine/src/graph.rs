@@ -9,7 +9,7 @@ use crate::tenant::Tenant;
 use crate::visibility::predicate;
 use crate::{Call, write};
 use std::collections::BTreeSet;
-use tabellion_core::access::{Predicate, visible_to_pair};
+use tabellion_core::access::{Power, Predicate, barriers, visible_to_pair};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::{AgentId, ItemId, UserId};
 use tabellion_core::item::Tier;
@@ -30,11 +30,7 @@ pub(crate) async fn grant(
     let plan = || {
         let edge = edge(tenant, call, graph, source, target)?;
         checked(terms.reason.as_deref())?;
-        let not_before = time("/not_before", terms.not_before.as_deref())?;
-        let expires_at = time("/expires_at", terms.expires_at.as_deref())?;
-        if expires_at.is_some_and(|end| end <= tenant.now().max(not_before.unwrap_or_default())) {
-            return Err(invalid("/expires_at", "a time in the future, after not_before"));
-        }
+        let (not_before, expires_at) = times(tenant.now(), &terms)?;
         Ok(GrantedEdge { edge, support: Support::Direct, not_before, expires_at })
     };
     let granted = match plan() {
@@ -55,14 +51,36 @@ pub(crate) async fn revoke(
         let edge = edge(tenant, call, graph, source, target)?;
         checked(reason.as_deref())?;
         let views = tenant.shared.views.read();
-        let stands = views.graphs.grants_of(edge).any(|grant| grant.to.is_none());
-        if stands { Ok(edge) } else { Err(Refusal::new(Code::NotFound, "there is no such edge")) }
+        granted_by_itself(&views, edge).map(|()| edge)
     };
     let edge = match plan() {
         Ok(edge) => edge,
         Err(refusal) => return Err(tenant.refused(call, "revoke", Vec::new(), refusal).await),
     };
-    propose(tenant, call, Event::EdgeRevoked { edge, support: None }, reason, edge, "revoke").await
+    propose(tenant, call, Event::EdgeRevoked { edge, support: Some(Support::Direct) }, reason, edge, "revoke")
+        .await
+}
+
+/// An edge that comes with a role goes with it; what was granted by itself is revoked by itself (SHARE-4).
+fn granted_by_itself(views: &Views, edge: Edge) -> Result<(), Refusal> {
+    let supports: Vec<Support> = views
+        .graphs
+        .grants_of(edge)
+        .filter(|grant| grant.to.is_none())
+        .map(|grant| grant.granted.support)
+        .collect();
+    match supports.first() {
+        None => Err(Refusal::new(Code::NotFound, "there is no such edge")),
+        Some(_) if supports.contains(&Support::Direct) => Ok(()),
+        Some(support) => {
+            let role = match support {
+                Support::Role(role) => views.roles.name_of(*role).unwrap_or_default(),
+                Support::Direct => "",
+            };
+            let message = format!("this edge comes with the role {role}; take that away or change it");
+            Err(Refusal::new(Code::NotTheHead, message))
+        }
+    }
 }
 
 /// Puts an agent to rest, or back to work.
@@ -74,7 +92,7 @@ pub(crate) async fn set_status(
     reason: Option<String>,
 ) -> Result<String, Refusal> {
     let plan = || {
-        call.caller.must_administer()?;
+        call.caller.must(Power::Graphs)?;
         checked(reason.as_deref())?;
         let views = tenant.shared.views.read();
         let agent = agent_named(&views, agent).ok_or_else(no_agent)?;
@@ -143,7 +161,7 @@ async fn commit(tenant: &Tenant, call: &Call, proposal: Proposal) -> Result<Stri
 
 /// The edge that an admin names: `ua` from a user to an agent, `ar` from an agent to a resource.
 fn edge(tenant: &Tenant, call: &Call, graph: &str, source: &str, target: &str) -> Result<Edge, Refusal> {
-    call.caller.must_administer()?;
+    call.caller.must(Power::Graphs)?;
     let views = tenant.shared.views.read();
     let missing = |what: &str| Refusal::new(Code::NotFound, format!("no such {what}"));
     let agent = |name: &str| agent_named(&views, name).ok_or_else(|| missing("agent"));
@@ -161,6 +179,19 @@ fn edge(tenant: &Tenant, call: &Call, graph: &str, source: &str, target: &str) -
             "no such graph; there are `ua` (user, agent) and `ar` (agent, resource)",
         )),
     }
+}
+
+/// From when and until when something is granted.
+pub(crate) fn times(
+    now: Timestamp,
+    terms: &EdgeTerms,
+) -> Result<(Option<Timestamp>, Option<Timestamp>), Refusal> {
+    let not_before = time("/not_before", terms.not_before.as_deref())?;
+    let expires_at = time("/expires_at", terms.expires_at.as_deref())?;
+    if expires_at.is_some_and(|end| end <= now.max(not_before.unwrap_or_default())) {
+        return Err(invalid("/expires_at", "a time in the future, after not_before"));
+    }
+    Ok((not_before, expires_at))
 }
 
 fn time(path: &str, text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
@@ -191,6 +222,7 @@ pub(crate) async fn list(tenant: &Tenant, call: &Call, at: Option<&str>) -> Resu
         let held = views.graphs.grants().iter().filter(|grant| grant.holds_at(at));
         let reply = held.map(|grant| EdgeReply {
             edge: grant.granted.edge,
+            support: grant.granted.support,
             not_before: grant.granted.not_before,
             expires_at: grant.granted.expires_at,
             since: views.items.time_of(grant.from),
@@ -274,7 +306,11 @@ fn explained(tenant: &Tenant, call: &Call, item: &str) -> Result<ExplainReply, R
         return Err(Refusal::not_found());
     }
     let agent = (!call.caller.is_person()).then(|| call.caller.agent());
-    Ok(explanation(&views, item.id, head, (call.caller.user(), agent), &predicate, at))
+    let mut told = explanation(&views, item.id, head, (call.caller.user(), agent), &predicate, at);
+    if !call.caller.may(Power::Audit) {
+        told.without_policy_ids();
+    }
+    Ok(told)
 }
 
 /// The same for any pair at any moment, for auditors.
@@ -305,25 +341,19 @@ fn explanation(
     predicate: &Predicate,
     at: Moment,
 ) -> ExplainReply {
-    let nothing = Class { agents: Vec::new(), resources: Vec::new() };
-    let class = views.items.class_of(head).unwrap_or(&nothing);
+    let class = views.items.class_of(head);
+    let (agents, resources) =
+        class.map(|class| (class.agents.clone(), class.resources.clone())).unwrap_or_default();
     let visible = predicate.admits(head);
     let mut hindrances = Vec::new();
-    if !visible {
+    if let Some(class) = class.filter(|_| !visible) {
         let private = head.tier == Tier::Private && head.owner != user;
         hindrances.extend(private.then_some(Hindrance::Private));
         missing_agents(views, class, (user, agent), at, &mut hindrances);
         missing_resources(views, class, agent, at, &mut hindrances);
+        hindrances.extend(barriers(user, agent, class, views, at).into_iter().map(Hindrance::from));
     }
-    ExplainReply {
-        item,
-        version: head.id,
-        visible,
-        tier: head.tier,
-        agents: class.agents.clone(),
-        resources: class.resources.clone(),
-        hindrances,
-    }
+    ExplainReply { item, version: head.id, visible, tier: head.tier, agents, resources, hindrances }
 }
 
 /// The contributing agents that the user may not invoke, and the acting one if it may not act.

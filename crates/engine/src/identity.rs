@@ -4,7 +4,7 @@ use crate::Call;
 use crate::reply::{AgentReply, KeyReply, NewKey, ResourceReply, RevokedKey, UserReply, WhoAmI};
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
-use tabellion_core::access::Role;
+use tabellion_core::access::{Power, Role};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::{AgentId, KeyId, ResourceId, UserId};
@@ -73,7 +73,7 @@ pub(crate) async fn create_user(
     role: Option<&str>,
 ) -> Result<UserReply, Refusal> {
     let plan = || {
-        call.caller.must_administer()?;
+        call.caller.must(Power::Principals)?;
         let role = match role {
             None => Role::Member,
             Some(word) => {
@@ -100,7 +100,7 @@ pub(crate) async fn create_agent(
     trust_declared: bool,
 ) -> Result<AgentReply, Refusal> {
     let plan = || {
-        call.caller.must_administer()?;
+        call.caller.must(Power::Principals)?;
         let agent = AgentId::from_bytes(tenant.entropy.bytes());
         let kind = described("/specialisation", specialisation)?;
         let words = Principal { name: checked(name)?, kind, description: None };
@@ -122,7 +122,7 @@ pub(crate) async fn create_resource(
     description: Option<String>,
 ) -> Result<ResourceReply, Refusal> {
     let plan = || {
-        call.caller.must_administer()?;
+        call.caller.must(Power::Principals)?;
         let resource = ResourceId::from_bytes(tenant.entropy.bytes());
         let (kind, description) = (described("/kind", kind)?, described("/description", description)?);
         let words = Principal { name: checked(name)?, kind, description };
@@ -215,7 +215,7 @@ fn plan_key(
     agent: Option<&str>,
     expires_at: Option<&str>,
 ) -> Result<KeyPlan, Refusal> {
-    call.caller.must_administer()?;
+    call.caller.must(Power::Principals)?;
     let views = tenant.shared.views.read();
     let unknown = |path: &str, what: &str| invalid(path, format!("the name or id of {what} of this tenant"));
     let user = user.map(|name| {
@@ -244,7 +244,7 @@ pub(crate) fn agent_named(views: &Views, name: &str) -> Option<AgentId> {
 pub(crate) async fn revoke_key(tenant: &Tenant, call: &Call, id: &str) -> Result<RevokedKey, Refusal> {
     let action = "revoke_key";
     let plan = || {
-        call.caller.must_administer()?;
+        call.caller.must(Power::Principals)?;
         let key: KeyId = id.parse().map_err(|_| no_key())?;
         tenant.shared.views.read().identity.key(key).map(|row| row.issued.clone()).ok_or_else(no_key)
     };
@@ -274,7 +274,7 @@ pub(crate) async fn listing<T>(
     action: &str,
     rows: impl FnOnce(&Views) -> Vec<T>,
 ) -> Result<Vec<T>, Refusal> {
-    let result = call.caller.must_administer().map(|()| rows(&tenant.shared.views.read()));
+    let result = call.caller.must(Power::Principals).map(|()| rows(&tenant.shared.views.read()));
     tenant.read_done(call, action, Vec::new(), result).await
 }
 

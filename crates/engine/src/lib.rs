@@ -4,6 +4,7 @@
 //! a `Caller` that only a credential can make.
 
 mod anomaly;
+mod cedar;
 mod change;
 mod counsel;
 mod embedding;
@@ -27,6 +28,8 @@ mod read;
 pub mod reply;
 mod reputation;
 mod review;
+mod rights;
+mod roles;
 mod search;
 mod sequencer;
 mod snapshot;

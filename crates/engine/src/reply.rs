@@ -2,9 +2,11 @@
 
 mod access;
 mod governed;
+mod roles;
 
 pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, WhoReply};
 pub use governed::{Feedback, Ground, KeptReply, Quarantined, Reverted, ReviewReply, Verdict};
+pub use roles::{MemberReply, RoleDraft, RoleReply};
 
 use tabellion_core::access::Role;
 use tabellion_core::canonical::Hash;

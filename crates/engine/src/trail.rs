@@ -4,6 +4,7 @@ use crate::Call;
 use crate::read::within;
 use crate::reply::{AuditQuery, AuditRow, Page};
 use crate::tenant::{Tenant, storage};
+use tabellion_core::access::Power;
 use tabellion_core::error::Refusal;
 use tabellion_core::log::{Entry, Event, LogName, Lsn};
 use tabellion_store::Record;
@@ -61,7 +62,7 @@ fn next(tenant: &Tenant, call: &Call, before: u64) -> Option<String> {
 fn row(call: &Call, query: &AuditQuery, record: &Record) -> Option<AuditRow> {
     let entry = Entry::decode(&record.body).ok()?;
     let Event::Audited(audited) = entry.event else { return None };
-    let all = call.caller.role().may_audit();
+    let all = call.caller.may(Power::Audit);
     let own = entry.actor.user == Some(call.caller.user());
     let wanted = query.action.as_ref().is_none_or(|action| *action == audited.action);
     ((all || own) && wanted).then(|| AuditRow {

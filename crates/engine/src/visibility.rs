@@ -19,7 +19,7 @@ pub(crate) struct Predicates(Mutex<HashMap<(UserId, Option<AgentId>), Compiled>>
 struct Compiled {
     epoch: u64,
     classes: usize,
-    /// When an edge begins or lapses by itself.
+    /// When an edge or a role begins or lapses by itself.
     until: Option<Timestamp>,
     predicate: Arc<Predicate>,
 }
@@ -43,7 +43,7 @@ pub(crate) fn predicate(tenant: &Tenant, caller: &Caller, views: &Views) -> Arc<
     let compiled = Compiled {
         epoch: views.graphs.epoch(),
         classes: views.items.classes().len(),
-        until: views.graphs.next_turn(now),
+        until: [views.graphs.next_turn(now), views.roles.next_turn(now)].into_iter().flatten().min(),
         predicate: Arc::clone(&predicate),
     };
     let mut kept = tenant.predicates.0.lock();

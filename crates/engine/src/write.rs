@@ -27,17 +27,17 @@ use crate::kept::Wait;
 use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
-use crate::{Call, anomaly, kept, review, working};
+use crate::{Call, anomaly, cedar, kept, review, working};
 use tabellion_core::access::{Caller, Predicate};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{
-    Against, Force, GateFacts, GateName, Held, Judged, WriteDraft, WriteRequest, judge,
+    Against, Force, GateFacts, GateName, Held, Judged, WriteDraft, WriteRequest, judge, origins,
 };
 use tabellion_core::id::{ItemId, ReviewId, VersionId};
 use tabellion_core::item::Layer;
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Moment, Version, Views};
+use tabellion_core::view::{Class, Moment, Version, Views};
 
 /// How often a write is prepared again when what it was prepared against has changed under it.
 const ATTEMPTS_MAX: usize = 16;
@@ -399,7 +399,33 @@ fn look(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> Result<(
     stopwatch.lap(GateTimes::FACTS);
     let judged =
         judge(asked.request.clone(), &call.caller, &gathered, &mut |gate| stopwatch.lap(gate.as_str()))?;
+    permitted(tenant, call, &judged, &gathered, now)?;
     Ok((judged, gathered))
+}
+
+/// Refuses what Cedar forbids, before anybody outside looks at it or a person has to.
+fn permitted(
+    tenant: &Tenant,
+    call: &Call,
+    judged: &Judged,
+    facts: &GateFacts,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let (request, tier) = match judged {
+        Judged::Admitted(admitted) => (admitted.request(), admitted.tier()),
+        Judged::Held(held) => (&held.request, held.tier),
+    };
+    let (agents, resources) = origins(&call.caller, facts);
+    let class = Class {
+        agents,
+        resources,
+        labels: Class::labels_of(&request.content.tags),
+        kind: request.content.kind.clone(),
+        layer: request.layer,
+        tier,
+    };
+    let views = tenant.shared.views.read();
+    cedar::may_write(&views, &call.caller, &class, Moment { lsn: views.lsn(), time: now })
 }
 
 /// What becomes of a write, as things are now.

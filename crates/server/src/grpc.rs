@@ -11,6 +11,7 @@ mod govern;
 mod health;
 mod import;
 mod refusal;
+mod roles;
 mod service;
 
 pub(crate) use refusal::status;

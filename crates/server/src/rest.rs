@@ -18,7 +18,7 @@ use crate::app::App;
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::routing::{delete, get, post, put};
-use routes::{access, batch, events, govern, items, principals, probes, reviews, trail, writes};
+use routes::{access, batch, events, govern, items, principals, probes, reviews, roles, trail, writes};
 use std::sync::Arc;
 
 /// Every REST route.
@@ -64,10 +64,13 @@ pub(crate) fn router(app: Arc<App>) -> Router {
                 .post(reviews::decide_review),
         )
         .route("/v1/policies", get(govern::list_policies))
-        .route("/v1/policies/{id}", put(govern::set_policy))
+        .route("/v1/policies/{id}", put(govern::set_policy).delete(govern::remove_policy))
         .route("/v1/schemas", get(govern::list_schemas).put(govern::set_schema))
         .route("/v1/edges", get(access::list_edges))
         .route("/v1/edges/{graph}/{source}/{target}", post(access::grant_edge).delete(access::revoke_edge))
+        .route("/v1/roles", get(roles::list_roles))
+        .route("/v1/roles/{id}", get(roles::read_role).put(roles::set_role).delete(roles::remove_role))
+        .route("/v1/roles/{id}/members/{member}", put(roles::assign_role).delete(roles::unassign_role))
         .route("/v1/access/who", get(access::who_sees))
         .route("/v1/access/what", get(access::what_is_seen))
         .route("/v1/explain", post(access::explain_pair))

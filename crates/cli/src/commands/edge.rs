@@ -133,12 +133,15 @@ fn sheet(edges: &[Value]) -> Sheet {
         ("graph", Kind::Word),
         ("source", Kind::Word),
         ("target", Kind::Word),
+        ("support", Kind::Word),
         ("since", Kind::Time),
         ("until", Kind::Time),
     ];
     let mut sheet = Sheet::new(columns).or("no edges");
     for edge in edges {
-        sheet.row(["graph", "source", "target", "since", "expires_at"].map(|name| field(edge, name)));
+        sheet.row(
+            ["graph", "source", "target", "support", "since", "expires_at"].map(|name| field(edge, name)),
+        );
     }
     sheet
 }

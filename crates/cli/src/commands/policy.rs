@@ -4,7 +4,7 @@ use super::{json_file, set};
 use crate::Context;
 use crate::client::{Ask, segment};
 use crate::output::{Kind, Sheet, field, rows};
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,13 +13,14 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Policy {
     Set(Box<Set>),
+    Remove(Remove),
     List(List),
 }
 
 /// Set a policy in place of the one of the same name
 ///
 /// Kinds and what they take: write_path (--strictness, --namespace), official_sources (--prefix, may be repeated),
-/// approval (--approvals), reviewer (--reviewer, --user), runner (--public-key).
+/// approval (--approvals), reviewer (--reviewer, --user), runner (--public-key), cedar (--cedar).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,16 +29,20 @@ Examples:
   tabellion policy set four-eyes --kind approval --approvals 2
   tabellion policy set ana-for-bob --kind reviewer --reviewer ana --user bob
   tabellion policy set ci --kind runner --public-key d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a
+  tabellion policy set no-payroll --cedar no-payroll.cedar
   tabellion policy set ledger --file ledger.json")]
 pub(crate) struct Set {
     /// A name of yours for it: a-z 0-9 _ . -
     name: String,
     /// What it rules
-    #[arg(long, value_parser = ["write_path", "official_sources", "approval", "reviewer", "runner"], required_unless_present = "file")]
+    #[arg(long, value_parser = ["write_path", "official_sources", "approval", "reviewer", "runner"], required_unless_present_any = ["file", "cedar"])]
     kind: Option<String>,
     /// The whole policy as a JSON file; - is stdin
     #[arg(long, value_name = "FILE", conflicts_with = "kind")]
     file: Option<PathBuf>,
+    /// Rules in Cedar, as a file of them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kind", "file"])]
+    cedar: Option<PathBuf>,
     /// How strict writes are judged
     #[arg(long, value_parser = ["open", "standard", "strict"], requires = "kind")]
     strictness: Option<String>,
@@ -61,6 +66,17 @@ pub(crate) struct Set {
     public_key: Option<String>,
 }
 
+/// Take a policy away
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  tabellion policy remove no-payroll --reason \"a mistake\"")]
+pub(crate) struct Remove {
+    /// Its name
+    name: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
 /// List the policies
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  tabellion policy list")]
@@ -73,6 +89,11 @@ pub(super) fn run(args: &Policy, context: &Context) -> anyhow::Result<ExitCode> 
             let ask = Ask::new("PUT", &format!("/v1/policies/{}", segment(&args.name))).json(&body(args)?);
             let reply = client.ask(ask)?;
             context.output.reply(&reply, |_| done("set", &args.name))
+        }
+        Policy::Remove(Remove { name, reason }) => {
+            let ask = Ask::new("DELETE", &format!("/v1/policies/{}", segment(name)));
+            let reply = client.ask(ask.json(&super::reason(reason.as_deref())))?;
+            context.output.reply(&reply, |_| done("removed", name))
         }
         Policy::List(List {}) => {
             let reply = client.ask(Ask::new("GET", "/v1/policies"))?;
@@ -89,6 +110,11 @@ pub(super) fn done(status: &str, name: &str) -> Sheet {
 }
 
 fn body(args: &Set) -> anyhow::Result<Value> {
+    if let Some(file) = &args.cedar {
+        let text =
+            std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        return Ok(json!({"kind": "cedar", "text": text}));
+    }
     let kind = match (&args.file, &args.kind) {
         (Some(file), _) => return json_file(file),
         (None, Some(kind)) => kind,

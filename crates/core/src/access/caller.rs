@@ -1,6 +1,6 @@
 //! The authenticated pair of one request.
 
-use super::Role;
+use super::{Asking, Power, Powers, Role, Rules};
 use crate::canonical::Hash;
 use crate::error::{Code, Refusal};
 use crate::id::{AgentId, KeyId, TenantId, UserId};
@@ -16,6 +16,7 @@ pub struct Caller {
     agent: AgentId,
     key: KeyId,
     role: Role,
+    powers: Powers,
     operator: bool,
     person: bool,
 }
@@ -45,7 +46,7 @@ impl Caller {
         self.key
     }
 
-    /// What the user may administer.
+    /// What the user was made with.
     #[must_use]
     pub const fn role(&self) -> Role {
         self.role
@@ -69,25 +70,57 @@ impl Caller {
         Actor { user: Some(self.user), agent: Some(self.agent) }
     }
 
-    /// Refuses whoever may not administer.
+    /// Whether the user may do something administrative.
+    #[must_use]
+    pub const fn may(&self, power: Power) -> bool {
+        self.powers.has(power)
+    }
+
+    /// Refuses whoever may not do something administrative.
     ///
     /// # Errors
-    /// For every other role.
+    /// When no policy permits it, or one forbids it.
+    pub fn must(&self, power: Power) -> Result<(), Refusal> {
+        if self.may(power) {
+            return Ok(());
+        }
+        let (word, role) = (power.as_str(), power.bringer());
+        let message = format!("this operation needs the role admin or {role}, or another one with {word}");
+        Err(Refusal::new(Code::Forbidden, message))
+    }
+
+    /// Refuses whoever may not administer everything.
+    ///
+    /// # Errors
+    /// As for the first power that the user lacks.
     pub fn must_administer(&self) -> Result<(), Refusal> {
-        if self.role.may_administer() { Ok(()) } else { Err(needs("admin")) }
+        Power::ALL.iter().try_for_each(|power| self.must(*power))
     }
 
     /// Refuses whoever may not audit.
     ///
     /// # Errors
-    /// For every other role.
+    /// When no policy permits it, or one forbids it.
     pub fn must_audit(&self) -> Result<(), Refusal> {
-        if self.role.may_audit() { Ok(()) } else { Err(needs("auditor or admin")) }
+        self.must(Power::Audit)
     }
 }
 
-fn needs(role: &str) -> Refusal {
-    Refusal::new(Code::Forbidden, format!("this operation needs the role {role}"))
+/// What a user may administer now: Cedar alone decides, by the roles that the user holds (SHARE-31).
+#[must_use]
+pub fn powers(views: &Views, user: UserId, now: Timestamp) -> Powers {
+    powers_by(views.cedar.rules(), views, user, now)
+}
+
+/// The same under other rules: what would be if they stood.
+#[must_use]
+pub fn powers_by(rules: &Rules, views: &Views, user: UserId, now: Timestamp) -> Powers {
+    let asking = Asking::of(user, None, views, Moment { lsn: views.lsn(), time: now });
+    // Whoever has no role is permitted nothing by the policies that every tenant begins with.
+    if !asking.has_roles() && !rules.concern_powers() {
+        return Powers::default();
+    }
+    Power::ALL.iter().copied().filter(|power| rules.permit(&asking, *power)).collect()
 }
 
 /// The caller whose credential has this fingerprint.
@@ -111,13 +144,15 @@ pub fn authenticate(views: &Views, fingerprint: &Hash, now: Timestamp) -> Result
         let message = "this user may not act through this agent: the edge between them ended or has not begun, or the agent was retired";
         return Err(Refusal::new(Code::AgentNotGranted, message));
     }
+    let powers = powers(views, user, now);
     Ok(Caller {
         tenant: identity.tenant().ok_or_else(unauthenticated)?,
         user,
         agent,
         key: key.key,
         role,
-        operator: identity.is_operator() && role.may_administer(),
+        powers,
+        operator: identity.is_operator() && powers.are_all(),
         person: key.agent.is_none(),
     })
 }
@@ -137,7 +172,8 @@ pub fn author(identity: &IdentityView, user: UserId, agent: AgentId, key: KeyId)
     let role = identity.user(user).ok_or_else(unauthenticated)?.role;
     let tenant = identity.tenant().ok_or_else(unauthenticated)?;
     let person = identity.direct_agent() == Some(agent);
-    Ok(Caller { tenant, user, agent, key, role, operator: false, person })
+    let powers = Powers::default();
+    Ok(Caller { tenant, user, agent, key, role, powers, operator: false, person })
 }
 
 fn unauthenticated() -> Refusal {

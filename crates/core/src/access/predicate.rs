@@ -2,14 +2,15 @@
 //!
 //! Invariant (visibility is one test): V(u, a, t) of SHARE-11 is `Predicate::admits` and nothing else. It is compiled once for
 //! a caller and an epoch: what a version was made with (its class) is looked up among the admitted ones, so a row costs one
-//! bit and one comparison.
+//! bit and one comparison. Graphs, roles and Cedar each take classes away; none of them gives one back.
 
-use super::Caller;
+use super::{AgentRole, Asking, Caller, Deed, Rules, may_read};
 use crate::id::{AgentId, ResourceId, UserId};
 use crate::item::Tier;
 use crate::log::AgentStatus;
 use crate::view::{Class, Moment, Version, Views};
 use roaring::RoaringBitmap;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// What a caller may see. Made by `visible_to` alone.
@@ -34,16 +35,87 @@ pub fn visible_to(caller: &Caller, views: &Views, at: Moment) -> Predicate {
 #[must_use]
 pub fn visible_to_pair(user: UserId, agent: Option<AgentId>, views: &Views, at: Moment) -> Predicate {
     let reach = Reach::of(user, agent, views, at);
-    let classes = views.items.classes().iter().zip(0u32..);
-    let admitted = classes.filter(|(class, _)| reach.admits(class)).map(|(_, row)| row);
-    Predicate { owner: user, classes: admitted.collect() }
+    let mut admitted = RoaringBitmap::new();
+    for acting in &reach.acting {
+        let classes = views.items.classes().iter().zip(0u32..).map(|(class, row)| (row, class));
+        let reached = classes.filter(|(row, class)| !admitted.contains(*row) && reach.admits(acting, class));
+        let reached: Vec<(u32, &Class)> = reached.collect();
+        let forbidden = forbidden(&reached, (user, acting.agent), views, at);
+        admitted.extend(reached.into_iter().map(|(row, _)| row).filter(|row| !forbidden.contains(*row)));
+    }
+    Predicate { owner: user, classes: admitted }
 }
 
-/// The agents of a user, and the resources that each agent it may act through can use.
+/// The rules that stand at a moment.
+fn rules(views: &Views, at: Moment) -> Cow<'_, Rules> {
+    match views.cedar.rules_before(at.lsn, &views.identity) {
+        Some(rules) => Cow::Owned(rules),
+        None => Cow::Borrowed(views.cedar.rules()),
+    }
+}
+
+/// Which of these classes Cedar takes away.
+fn forbidden(
+    classes: &[(u32, &Class)],
+    (user, agent): (UserId, AgentId),
+    views: &Views,
+    at: Moment,
+) -> RoaringBitmap {
+    let rules = rules(views, at);
+    if classes.is_empty() || !rules.concern(Deed::Read) {
+        return RoaringBitmap::new();
+    }
+    let asking = Asking::of(user, Some(agent), views, at);
+    rules.forbidden(&asking, Deed::Read, classes.iter().copied()).into_iter().map(|(row, _)| row).collect()
+}
+
+/// What hides a class from somebody besides the graphs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Barrier {
+    /// No role of the agent reads this layer.
+    Role,
+    /// A Cedar policy, by its id.
+    Policy(String),
+}
+
+/// What hides a class from a user and an agent besides the graphs, for explanations (SHARE-32).
+#[must_use]
+pub fn barriers(
+    user: UserId,
+    agent: Option<AgentId>,
+    class: &Class,
+    views: &Views,
+    at: Moment,
+) -> Vec<Barrier> {
+    let reach = Reach::of(user, agent, views, at);
+    let mut found = Vec::new();
+    if reach.acting.iter().any(|acting| !may_read(&acting.roles, class.layer, class.tier)) {
+        found.push(Barrier::Role);
+    }
+    let rules = rules(views, at);
+    if !rules.concern(Deed::Read) {
+        return found;
+    }
+    let mut ids = BTreeSet::new();
+    for acting in &reach.acting {
+        let asking = Asking::of(user, Some(acting.agent), views, at);
+        ids.extend(rules.forbidden(&asking, Deed::Read, [((), class)]).into_iter().flat_map(|(_, ids)| ids));
+    }
+    found.extend(ids.into_iter().map(Barrier::Policy));
+    found
+}
+
+/// The agents of a user, and those of them that it acts through.
 struct Reach {
     agents: BTreeSet<AgentId>,
-    /// One set for each acting agent.
-    resources: Vec<BTreeSet<ResourceId>>,
+    acting: Vec<Acting>,
+}
+
+/// An agent that acts: what it can use, and what it is trusted with.
+struct Acting {
+    agent: AgentId,
+    resources: BTreeSet<ResourceId>,
+    roles: Vec<AgentRole>,
 }
 
 impl Reach {
@@ -52,14 +124,23 @@ impl Reach {
         agents.extend(views.identity.direct_agent());
         let works = |agent: &&AgentId| views.graphs.status_at(**agent, at.lsn) == AgentStatus::Active;
         let acts = |agent: &&AgentId| acting.is_none_or(|one| **agent == one);
-        let acting = agents.iter().filter(works).filter(acts);
-        let resources = acting.map(|agent| views.graphs.resources_of(*agent, at)).collect();
-        Self { agents, resources }
+        let person = acting.is_none() || acting == views.identity.direct_agent();
+        let trusted = |agent: AgentId| match person {
+            true => vec![AgentRole::Member],
+            false => views.roles.agent_roles(agent, at),
+        };
+        let acting = agents.iter().filter(works).filter(acts).map(|agent| Acting {
+            agent: *agent,
+            resources: views.graphs.resources_of(*agent, at),
+            roles: trusted(*agent),
+        });
+        Self { acting: acting.collect(), agents }
     }
 
-    fn admits(&self, class: &Class) -> bool {
+    fn admits(&self, acting: &Acting, class: &Class) -> bool {
         class.agents.iter().all(|agent| self.agents.contains(agent))
-            && self.resources.iter().any(|held| class.resources.iter().all(|one| held.contains(one)))
+            && class.resources.iter().all(|one| acting.resources.contains(one))
+            && may_read(&acting.roles, class.layer, class.tier)
     }
 }
 

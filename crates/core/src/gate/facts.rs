@@ -98,6 +98,8 @@ pub struct GateFacts {
     pub reach: Vec<ResourceId>,
     /// Whether the agent's own word on what it used is taken.
     pub trust_declared: bool,
+    /// Whether the roles of the agent only let it propose (GOV-8.2).
+    pub proposes: bool,
     /// Whether policy lets the caller share.
     pub sharing: bool,
     /// The versions it says it derives from, or the place of one that is missing or hidden.

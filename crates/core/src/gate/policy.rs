@@ -60,6 +60,11 @@ fn floors(
     force: Force,
 ) -> Vec<(Hold, String)> {
     let mut floors = Vec::new();
+    if facts.proposes {
+        let why =
+            format!("this agent's roles let it propose {} memory, not write it", request.layer.as_str());
+        floors.push((Hold::Async, why));
+    }
     if force == Force::Off {
         return floors;
     }

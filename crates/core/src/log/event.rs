@@ -171,6 +171,26 @@ pub enum Event {
         #[n(1)]
         status: AgentStatus,
     },
+    /// A role is set in place of what it was. Sealed: its name and body, as of a policy; an empty body ends it.
+    #[n(24)]
+    RoleSet {
+        /// The role.
+        #[n(0)]
+        role: RoleId,
+    },
+    /// Somebody holds a role; the edges that follow from it are entries of their own. Sealed: the reason.
+    #[n(25)]
+    RoleAssigned(#[n(0)] HeldRole),
+    /// They hold it no longer. Sealed: the reason.
+    #[n(26)]
+    RoleUnassigned {
+        /// The role.
+        #[n(0)]
+        role: RoleId,
+        /// Who held it.
+        #[n(1)]
+        holder: Holder,
+    },
     /// Audit log only: who did what, and how it ended.
     #[n(32)]
     Audited(#[n(0)] AuditRecord),
@@ -216,6 +236,53 @@ pub enum Support {
     /// It came with a role.
     #[n(1)]
     Role(#[n(0)] RoleId),
+}
+
+impl std::fmt::Display for Support {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Direct => f.write_str("direct"),
+            Self::Role(role) => write!(f, "role:{role}"),
+        }
+    }
+}
+
+/// Who can hold a role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
+pub enum Holder {
+    /// A user.
+    #[n(0)]
+    User(#[n(0)] UserId),
+    /// An agent.
+    #[n(1)]
+    Agent(#[n(0)] AgentId),
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::User(user) => user.fmt(f),
+            Self::Agent(agent) => agent.fmt(f),
+        }
+    }
+}
+
+/// Who holds which role, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct HeldRole {
+    /// The role.
+    #[n(0)]
+    pub role: RoleId,
+    /// Who.
+    #[n(1)]
+    pub holder: Holder,
+    /// Not before then.
+    #[n(2)]
+    pub not_before: Option<Timestamp>,
+    /// Not from then on.
+    #[n(3)]
+    pub expires_at: Option<Timestamp>,
 }
 
 words! {
@@ -476,7 +543,7 @@ pub enum Payload {
         #[n(1)]
         findings: ByteVec,
     },
-    /// A policy: its name, and its body as JSON.
+    /// A policy or a role: its name, and its body as JSON.
     #[n(4)]
     Policy {
         /// The name.

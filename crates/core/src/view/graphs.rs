@@ -144,6 +144,7 @@ impl GraphsView {
             }
             Event::UserCreated { .. } | Event::AgentCreated { .. } | Event::ResourceCreated { .. } => {}
             Event::PolicySet | Event::KeyRevoked { .. } => {}
+            Event::RoleSet { .. } | Event::RoleAssigned(_) | Event::RoleUnassigned { .. } => {}
             Event::TenantCreated { .. }
             | Event::VersionWritten(_)
             | Event::VersionRetracted { .. }

@@ -248,6 +248,9 @@ impl IdentityView {
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }
+            | Event::RoleSet { .. }
+            | Event::RoleAssigned(_)
+            | Event::RoleUnassigned { .. }
             | Event::Audited(_) => return,
         }
         self.epoch += 1;

@@ -12,7 +12,7 @@ use crate::rank::Standing;
 use crate::text::{Analyser, Terms};
 
 /// Changes when the shape of the index or the making of words changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 3;
+const CHECKPOINT_SHAPE: u32 = 4;
 
 /// A version as the index takes it in. Made outside of any lock.
 #[derive(Debug, Clone, PartialEq)]

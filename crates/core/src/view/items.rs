@@ -1,14 +1,16 @@
 //! Items and their versions as rows with an interval of the log each, so that any past moment is a filter, not a replay.
 
+mod class;
 mod recognition;
 mod version;
 
+pub use class::Class;
 pub use version::{Item, Version};
 
 use super::Opened;
 use crate::access::Predicate;
 use crate::canonical::Hash;
-use crate::id::{AgentId, ItemId, ResourceId, UserId, VersionId};
+use crate::id::{AgentId, ItemId, UserId, VersionId};
 use crate::item::{Layer, Operation, Status, Tier};
 use crate::log::{Entry, Event, Lsn, WrittenVersion};
 use crate::time::{Period, Timestamp};
@@ -29,18 +31,6 @@ pub struct Moment {
     pub lsn: Lsn,
     /// The time.
     pub time: Timestamp,
-}
-
-/// What many versions have in common: contributing agents and resources.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, minicbor::Encode, minicbor::Decode)]
-#[cbor(array)]
-pub struct Class {
-    /// Contributing agents.
-    #[n(0)]
-    pub agents: Vec<AgentId>,
-    /// Consulted resources.
-    #[n(1)]
-    pub resources: Vec<ResourceId>,
 }
 
 /// Every item and version of a tenant.
@@ -330,6 +320,9 @@ impl ItemsView {
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }
+            | Event::RoleSet { .. }
+            | Event::RoleAssigned(_)
+            | Event::RoleUnassigned { .. }
             | Event::Audited(_) => {}
         }
     }
@@ -346,8 +339,7 @@ impl ItemsView {
             Opened::Version(opened) => &opened.namespace,
             Opened::Nothing | Opened::Principal(_) | Opened::Policy(..) | Opened::Schema(_) => "",
         });
-        let class =
-            self.class_row(Class { agents: written.agents.clone(), resources: written.resources.clone() });
+        let class = self.class_row(Class::of(written, opened));
         let layer_version = self.layer_versions.entry((written.owner, namespace, written.layer)).or_default();
         *layer_version += 1;
         let version = Version {

@@ -150,6 +150,9 @@ impl LexicalView {
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }
+            | Event::RoleSet { .. }
+            | Event::RoleAssigned(_)
+            | Event::RoleUnassigned { .. }
             | Event::Audited(_) => {}
         }
     }

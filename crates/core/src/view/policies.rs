@@ -49,6 +49,11 @@ pub enum Policy {
         /// Whose writes, by id.
         user: String,
     },
+    /// Rules in Cedar: what they forbid is not read or written, whatever the graphs admit (SHARE-31).
+    Cedar {
+        /// One policy or several.
+        text: String,
+    },
     /// Whose reports on the tests of procedures are believed; the policy's name is the runner's.
     Runner {
         /// An Ed25519 key: 64 hex digits.

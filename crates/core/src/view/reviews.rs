@@ -218,6 +218,9 @@ impl ReviewsView {
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }
+            | Event::RoleSet { .. }
+            | Event::RoleAssigned(_)
+            | Event::RoleUnassigned { .. }
             | Event::Audited(_) => {}
         }
     }

@@ -1,8 +1,9 @@
 //! What operations on the access graphs answer.
 
+use tabellion_core::access::Barrier;
 use tabellion_core::id::{AgentId, ItemId, ResourceId, UserId, VersionId};
 use tabellion_core::item::Tier;
-use tabellion_core::log::Edge;
+use tabellion_core::log::{Edge, Support};
 use tabellion_core::time::Timestamp;
 
 /// On what terms an edge is granted.
@@ -21,6 +22,8 @@ pub struct EdgeTerms {
 pub struct EdgeReply {
     /// Which.
     pub edge: Edge,
+    /// Why it exists.
+    pub support: Support,
     /// Not before this time.
     pub not_before: Option<Timestamp>,
     /// Not from this time on.
@@ -39,7 +42,7 @@ pub struct WhoReply {
 }
 
 /// What keeps a pair from seeing an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hindrance {
     /// It is another user's own.
     Private,
@@ -47,26 +50,42 @@ pub enum Hindrance {
     Agent(AgentId),
     /// The agent may not use this consulted resource.
     Resource(ResourceId),
+    /// No role of the agent reads this layer.
+    Role,
+    /// A policy forbids it: this one, for those who may know.
+    Policy(Option<String>),
+}
+
+impl From<Barrier> for Hindrance {
+    fn from(barrier: Barrier) -> Self {
+        match barrier {
+            Barrier::Role => Self::Role,
+            Barrier::Policy(id) => Self::Policy(Some(id)),
+        }
+    }
 }
 
 impl Hindrance {
     /// The word on the wire.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Private => "private",
             Self::Agent(_) => "agent_revoked",
             Self::Resource(_) => "resource_revoked",
+            Self::Role => "role",
+            Self::Policy(_) => "policy",
         }
     }
 
-    /// The agent or resource that is not granted.
+    /// The agent or resource that is not granted, or the policy that forbids.
     #[must_use]
-    pub fn id(self) -> Option<String> {
+    pub fn id(&self) -> Option<String> {
         match self {
-            Self::Private => None,
+            Self::Private | Self::Role => None,
             Self::Agent(agent) => Some(agent.to_string()),
             Self::Resource(resource) => Some(resource.to_string()),
+            Self::Policy(id) => id.clone(),
         }
     }
 }
@@ -88,4 +107,16 @@ pub struct ExplainReply {
     pub resources: Vec<ResourceId>,
     /// What stands in the way; nothing if it is visible.
     pub hindrances: Vec<Hindrance>,
+}
+
+impl ExplainReply {
+    /// Says that a policy hides the item, and not which: that is for auditors.
+    pub(crate) fn without_policy_ids(&mut self) {
+        for hindrance in &mut self.hindrances {
+            if let Hindrance::Policy(id) = hindrance {
+                *id = None;
+            }
+        }
+        self.hindrances.dedup();
+    }
 }

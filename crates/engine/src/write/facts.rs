@@ -1,10 +1,10 @@
 //! What the gates are told: gathered under the caller's predicate, so that a verdict says nothing about what is hidden.
 
 use super::Asked;
-use crate::Call;
 use crate::read::content;
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
+use crate::{Call, rights};
 use std::collections::HashSet;
 use std::time::Duration;
 use tabellion_core::access::Predicate;
@@ -79,6 +79,7 @@ impl Gathering<'_> {
             let views = self.tenant.shared.views.read();
             let at = Moment { lsn: views.lsn(), time: self.now };
             let mut facts = super::gather(&views, (request, &self.call.caller), &predicate, self.now);
+            facts.proposes = rights::proposes(&views, &self.call.caller, request.layer, at)?;
             facts.replaced = super::replaced(&views, request, &predicate, at)?.cloned();
             super::inherit(&views, facts.replaced.clone().as_ref(), &mut facts);
             facts

@@ -21,6 +21,7 @@ impl From<reply::EdgeReply> for proto::Edge {
             graph: edge.edge.graph().to_owned(),
             source,
             target,
+            support: edge.support.to_string(),
             since: edge.since.as_ref().map(ToString::to_string),
             not_before: edge.not_before.as_ref().map(ToString::to_string),
             expires_at: edge.expires_at.as_ref().map(ToString::to_string),

@@ -194,6 +194,7 @@ fn policy((id, policy): (String, Policy)) -> proto::Policy {
         Policy::Reviewer { reviewer, user } => {
             proto::Policy { reviewer: Some(reviewer), user: Some(user), ..named("reviewer") }
         }
+        Policy::Cedar { text } => proto::Policy { text: Some(text), ..named("cedar") },
         Policy::Runner { public_key } => proto::Policy { public_key: Some(public_key), ..named("runner") },
     }
 }
@@ -214,6 +215,7 @@ pub(super) fn policy_body(asked: proto::Policy) -> Value {
     put("public_key", asked.public_key.map(Value::String));
     put("share", asked.share.map(Value::String));
     put("agent", asked.agent.map(Value::String));
+    put("text", asked.text.map(Value::String));
     Value::Object(body)
 }
 
@@ -264,6 +266,7 @@ mod tests {
         check(json!({"kind": "approval", "approvals": 2}));
         check(json!({"kind": "reviewer", "reviewer": "usr_a", "user": "usr_b"}));
         check(json!({"kind": "runner", "public_key": "ab"}));
+        check(json!({"kind": "cedar", "text": "permit(principal, action, resource);"}));
         check(json!({"kind": "sharing", "share": "off", "agent": "agt_a"}));
     }
 

@@ -258,6 +258,51 @@ impl Tabellion for Memory {
         .await
     }
 
+    async fn remove_policy(&self, request: Request<proto::RemovePolicyRequest>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.remove_policy(&call, &asked.id, asked.reason).await.map(Token)
+        })
+        .await
+    }
+
+    async fn set_role(&self, request: Request<proto::SetRoleRequest>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            let name = asked.id.clone();
+            engine.set_role(&call, &name, asked.into()).await.map(Token)
+        })
+        .await
+    }
+
+    async fn get_role(&self, request: Request<proto::GetRoleRequest>) -> Answer<proto::Role> {
+        self.answer(request, |engine, call, asked| async move { engine.role(&call, &asked.id).await }).await
+    }
+
+    async fn list_roles(&self, request: Request<proto::ListRolesRequest>) -> Answer<proto::ListRolesReply> {
+        self.answer(request, |engine, call, _| async move { engine.roles(&call).await }).await
+    }
+
+    async fn remove_role(&self, request: Request<proto::RemoveRoleRequest>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.remove_role(&call, &asked.id, asked.reason).await.map(Token)
+        })
+        .await
+    }
+
+    async fn assign_role(&self, request: Request<proto::AssignRoleRequest>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            let terms = terms(asked.not_before, asked.expires_at, asked.reason);
+            engine.assign_role(&call, (&asked.id, &asked.member), terms).await.map(Token)
+        })
+        .await
+    }
+
+    async fn unassign_role(&self, request: Request<proto::UnassignRoleRequest>) -> Answer<proto::SetReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.unassign_role(&call, (&asked.id, &asked.member), asked.reason).await.map(Token)
+        })
+        .await
+    }
+
     async fn who_sees(&self, request: Request<proto::WhoSeesRequest>) -> Answer<proto::WhoSeesReply> {
         self.answer(request, |engine, call, asked| async move {
             engine.who(&call, &asked.item, asked.at.as_deref()).await

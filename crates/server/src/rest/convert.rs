@@ -1,6 +1,7 @@
 //! Between the engine's words and the wire's, field by field.
 
 mod access;
+mod roles;
 
 use super::dto::*;
 use crate::refusal::{RefusalBody, whole_seconds};

@@ -4,7 +4,9 @@
 //! here, so that it is said once.
 
 use super::dto::{PolicyNameText, WriteBody};
-use super::routes::{access, batch, events, govern, items, principals, probes, reviews, trail, writes};
+use super::routes::{
+    access, batch, events, govern, items, principals, probes, reviews, roles, trail, writes,
+};
 use crate::guard::REQUEST_ID;
 use crate::refusal::RefusalBody;
 use axum::body::Bytes;
@@ -44,8 +46,9 @@ use utoipa::{Modify, OpenApi, ToSchema};
         reviews::list_reviews, reviews::read_review, reviews::decide_review, reviews::edit_review, reviews::withdraw_review,
         events::follow_reviews,
         govern::read_feedback, govern::suspend_agent, govern::resume_agent, govern::revert_agent,
-        govern::set_policy, govern::list_policies, govern::set_schema, govern::list_schemas,
+        govern::set_policy, govern::remove_policy, govern::list_policies, govern::set_schema, govern::list_schemas,
         access::grant_edge, access::revoke_edge, access::list_edges,
+        roles::set_role, roles::read_role, roles::list_roles, roles::remove_role, roles::assign_role, roles::unassign_role,
         access::who_sees, access::what_is_seen, access::explain_item, access::explain_pair,
         access::retire_agent, access::activate_agent, access::delete_agent,
         trail::read_audit, trail::verify, trail::read_head, trail::prove_inclusion, trail::prove_consistency,
@@ -79,7 +82,7 @@ struct EveryOperation;
 const UPDATE: &str = "Update";
 
 /// The operations that go without a body: every field of it may be left out.
-const BODY_OPTIONAL: [&str; 8] = [
+const BODY_OPTIONAL: [&str; 12] = [
     "rollback_item",
     "pin_item",
     "unpin_item",
@@ -88,6 +91,10 @@ const BODY_OPTIONAL: [&str; 8] = [
     "write_batch",
     "grant_edge",
     "revoke_edge",
+    "remove_policy",
+    "remove_role",
+    "assign_role",
+    "unassign_role",
 ];
 
 /// What any operation with a credential may answer.

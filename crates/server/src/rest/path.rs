@@ -200,6 +200,30 @@ impl<S: Sync + Send> FromRequestParts<S> for EdgeAt {
     }
 }
 
+/// A role and one of those who hold it.
+pub(crate) struct MemberAt {
+    pub(crate) role: String,
+    pub(crate) member: String,
+}
+
+impl MemberAt {
+    /// Both, as the engine takes them.
+    pub(crate) fn parts(&self) -> (&str, &str) {
+        (&self.role, &self.member)
+    }
+}
+
+impl<S: Sync + Send> FromRequestParts<S> for MemberAt {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        match Path::<(String, String)>::from_request_parts(parts, state).await {
+            Ok(Path((role, member))) => Ok(Self { role, member }),
+            Err(_) => Err(Refused(Refusal::new(Code::Malformed, "the path is not UTF-8")).into_response()),
+        }
+    }
+}
+
 async fn segment<S: Sync + Send>(parts: &mut Parts, state: &S) -> Result<String, Response> {
     match Path::<String>::from_request_parts(parts, state).await {
         Ok(Path(segment)) => Ok(segment),

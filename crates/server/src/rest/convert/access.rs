@@ -18,6 +18,7 @@ impl From<EdgeReply> for EdgeBody {
             graph: reply.edge.graph(),
             source,
             target,
+            support: reply.support.to_string(),
             since: reply.since.map(|time| time.to_string()),
             not_before: reply.not_before.map(|time| time.to_string()),
             expires_at: reply.expires_at.map(|time| time.to_string()),

@@ -31,6 +31,8 @@ pub(crate) struct EdgeBody {
     pub(crate) source: String,
     /// What: an agent of `ua`, a resource of `ar`.
     pub(crate) target: String,
+    /// Why it exists: `direct`, or `role:` and the role's id. An edge stands for as long as anything supports it.
+    pub(crate) support: String,
     /// When it was granted.
     #[schema(value_type = Option<TimeText>, required)]
     pub(crate) since: Option<String>,
@@ -129,10 +131,10 @@ pub(crate) struct ExplanationBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Hindrance)]
 pub(crate) struct HindranceBody {
-    /// What sort: another's own item, an agent or a resource that is not granted.
+    /// What sort: another's own item, an agent or a resource that is not granted, the agent's roles, a policy.
     #[schema(value_type = HindranceWord)]
     pub(crate) reason: &'static str,
-    /// The agent or resource.
+    /// The agent or resource; to auditors, the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) id: Option<String>,

@@ -412,6 +412,12 @@ pub(crate) enum PolicyBody {
         #[schema(value_type = ReferenceText)]
         user: String,
     },
+    /// Rules in Cedar: what they forbid is not read or written, whatever the graphs admit.
+    Cedar {
+        /// One policy or several, up to 100.
+        #[schema(max_length = 65536)]
+        text: String,
+    },
     /// Whose reports on the tests of procedures are believed; the policy's name is the runner's.
     Runner {
         /// An Ed25519 key.

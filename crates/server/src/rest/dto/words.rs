@@ -3,7 +3,7 @@
 //! The words come from the lists in `core`, so that the description cannot fall behind them.
 
 use std::borrow::Cow;
-use tabellion_core::access::Role;
+use tabellion_core::access::{Power, Role};
 use tabellion_core::gate::{GateName, Hold, Strictness};
 use tabellion_core::item::{Layer, Operation, Status, Tier, TierWish};
 use tabellion_core::log::{AgentStatus, Decision, LogName};
@@ -41,6 +41,7 @@ text_type! {
     AgentIdText, "AgentId", id("^agt_");
     ResourceIdText, "ResourceId", id("^res_");
     KeyIdText, "KeyId", id("^key_");
+    RoleIdText, "RoleId", id("^rol_");
     ItemIdText, "ItemId", id("^itm_");
     SearchIdText, "SearchId", id("^sch_");
     ReviewIdText, "ReviewId", id("^rev_");
@@ -71,7 +72,8 @@ text_type! {
     AgentStatusWord, "AgentStatus", one_of(AgentStatus::ALL.iter().map(|word| word.as_str()));
     GraphWord, "Graph", one_of(["ua", "ar"].into_iter())
         .description(Some("`ua`: which user may invoke which agent; `ar`: which agent may use which resource"));
-    HindranceWord, "HindranceReason", one_of(["private", "agent_revoked", "resource_revoked"].into_iter());
+    HindranceWord, "HindranceReason", one_of(["private", "agent_revoked", "resource_revoked", "role", "policy"].into_iter());
+    PowerWord, "AdminAction", one_of(Power::ALL.iter().map(|word| word.as_str()));
     LogWord, "Log", one_of(LogName::ALL.iter().map(|word| word.as_str()));
     SourceTypeWord, "SourceType", one_of(SourceType::WORDS.split(", "));
     WriteStatusWord, "WriteStatus", one_of(["committed", "merged", "already_committed"].into_iter());

@@ -39,6 +39,28 @@ pub(crate) async fn set_policy(
     Ok(Json(SetBody { token }))
 }
 
+/// Take a policy away
+///
+/// Needs `manage_policies`.
+#[utoipa::path(
+    delete, path = "/v1/policies/{id}", tag = "governance", request_body = ReasonBody,
+    params(("id" = PolicyNameText, Path, description = "its name")),
+    responses(
+        (status = 200, description = "taken away", body = SetBody),
+        (status = 404, description = "no such policy", body = RefusalBody),
+        (status = 409, description = "the state forbids it", body = RefusalBody),
+    )
+)]
+pub(crate) async fn remove_policy(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    Id(id): Id,
+    _: NoParams,
+    AdminBody(body): AdminBody<ReasonBody>,
+) -> Answer<SetBody> {
+    Ok(Json(SetBody { token: app.engine().remove_policy(&call, &id, body.reason).await? }))
+}
+
 /// List policies
 ///
 /// For auditors and admins.

@@ -1,0 +1,71 @@
+//! What many versions have in common, as far as anybody's sight can depend on it (SHARE-34).
+
+use crate::id::{AgentId, ResourceId};
+use crate::item::{Layer, Tier};
+use crate::log::WrittenVersion;
+use crate::view::Opened;
+
+/// What a tag begins with that labels a version for policies.
+const LABEL: &str = "label:";
+
+/// What many versions have in common. A caller sees all of a class that it may own, or nothing of it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Class {
+    /// Contributing agents.
+    #[n(0)]
+    pub agents: Vec<AgentId>,
+    /// Consulted resources.
+    #[n(1)]
+    pub resources: Vec<ResourceId>,
+    /// Labels, in order.
+    #[n(2)]
+    pub labels: Vec<String>,
+    /// The sort of thing.
+    #[n(3)]
+    pub kind: String,
+    /// Where it lives.
+    #[n(4)]
+    pub layer: Layer,
+    /// Whose it is: its owner's or everyone's.
+    #[n(5)]
+    pub tier: Tier,
+}
+
+/// What a class takes from a content.
+#[derive(Debug, Default, serde::Deserialize)]
+struct Told {
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    tags: Vec<String>,
+}
+
+impl Class {
+    pub(super) fn of(written: &WrittenVersion, opened: &Opened) -> Self {
+        let told: Told = match opened {
+            Opened::Version(version) => serde_json::from_slice(&version.content).unwrap_or_default(),
+            Opened::Nothing | Opened::Principal(_) | Opened::Policy(..) | Opened::Schema(_) => {
+                Told::default()
+            }
+        };
+        Self {
+            agents: written.agents.clone(),
+            resources: written.resources.clone(),
+            labels: Self::labels_of(&told.tags),
+            kind: told.kind,
+            layer: written.layer,
+            tier: written.tier,
+        }
+    }
+
+    /// The labels among tags: those that begin with `label:`, in order and each once.
+    #[must_use]
+    pub fn labels_of(tags: &[String]) -> Vec<String> {
+        let mut labels: Vec<String> =
+            tags.iter().filter_map(|tag| tag.strip_prefix(LABEL)).map(str::to_owned).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        labels
+    }
+}

@@ -7,6 +7,10 @@ use cedar_policy::{EntityUid, Policy, PolicyId, PolicySet, Schema, ValidationMod
 use miette::Diagnostic;
 use std::sync::LazyLock;
 
+/// Operators and brackets of one policy at most: evaluating it is as deep as there are of them.
+const OPERATORS_MAX: usize = 400;
+/// Brackets within brackets at most.
+const DEPTH_MAX: usize = 32;
 /// Faults that one answer lists at most.
 const FAULTS_MAX: usize = 20;
 
@@ -35,8 +39,51 @@ pub fn check(text: &str, views: &Views) -> Result<usize, Refusal> {
     Ok(policies.len())
 }
 
+/// How far a text nests, seen without parsing it.
+#[derive(Default)]
+struct Nesting {
+    operators: usize,
+    depth: usize,
+    quoted: bool,
+    comment: bool,
+    before: char,
+}
+
+impl Nesting {
+    /// Whether a policy of this text has more operators or deeper brackets than can be followed: the parser and all that
+    /// comes after it go as deep as they do.
+    fn is_too_deep(text: &str) -> bool {
+        let mut nesting = Self::default();
+        text.chars().any(|one| {
+            nesting.read(one);
+            nesting.operators > OPERATORS_MAX || nesting.depth > DEPTH_MAX
+        })
+    }
+
+    fn read(&mut self, one: char) {
+        let escaped = self.before == '\\';
+        match one {
+            '\n' => self.comment = false,
+            '"' if !self.comment && !(self.quoted && escaped) => self.quoted = !self.quoted,
+            '/' if !self.quoted && self.before == '/' => self.comment = true,
+            _ if self.quoted || self.comment => {}
+            ';' => (self.operators, self.depth) = (0, 0),
+            '(' | '[' | '{' => (self.operators, self.depth) = (self.operators + 1, self.depth + 1),
+            ')' | ']' | '}' => self.depth = self.depth.saturating_sub(1),
+            '&' | '|' | '+' | '-' | '*' | '!' | '.' | '=' | '<' | '>' => self.operators += 1,
+            'f' if self.before == 'i' => self.operators += 1,
+            _ => {}
+        }
+        self.before = if escaped { ' ' } else { one };
+    }
+}
+
 /// The policies of a text, in its order.
 pub(super) fn parsed(text: &str) -> Result<Vec<Policy>, Vec<Fault>> {
+    if Nesting::is_too_deep(text) {
+        let most = format!("at most {OPERATORS_MAX} operators in one policy, and brackets {DEPTH_MAX} deep");
+        return Err(vec![fault(most)]);
+    }
     let set: PolicySet = text.parse().map_err(|errors: cedar_policy::ParseErrors| {
         errors.iter().map(|error| located(text, error)).collect::<Vec<_>>()
     })?;

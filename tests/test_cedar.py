@@ -199,6 +199,7 @@ def test_a_forbidden_write_leaves_nothing(world):
 
 def test_text_that_does_not_validate_is_refused(world):
     """SHARE-31: strict validation, with every message and its place; nothing is written."""
+    person = world.person()
     size = log_size(world.server)
     for text, part in (
         ("forbid(", "line 1"),
@@ -215,7 +216,7 @@ def test_text_that_does_not_validate_is_refused(world):
     world.chief.refused("PUT", "/v1/policies/wrong", {"kind": "cedar"}, **INVALID)
     lock = {"kind": "cedar", "text": "forbid(principal, action, resource);"}
     assert "take it back" in world.chief.refused("PUT", "/v1/policies/lock", lock, **INVALID)["message"]
-    world.person().refused("PUT", "/v1/policies/mine", lock, **FORBIDDEN)
+    person.refused("PUT", "/v1/policies/mine", lock, **FORBIDDEN)
     world.chief.refused("DELETE", "/v1/policies/wrong", **MISSING)
     assert log_size(world.server) == size
 

@@ -132,7 +132,8 @@ fn plan(
             }
         };
         crate::write::contributed(head, &predicate)?;
-        crate::rights::may_change(&views, &call.caller, head, at)?;
+        let retracts = matches!(change, Change::Retract);
+        crate::rights::may_change(&views, &call.caller, head, (retracts, at))?;
         if let Some(class) = views.items.class_of(head) {
             crate::cedar::may_write(&views, &call.caller, class, at)?;
         }

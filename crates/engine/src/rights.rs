@@ -26,8 +26,8 @@ pub(crate) fn proposes(views: &Views, caller: &Caller, layer: Layer, at: Moment)
     }
 }
 
-/// Refuses a change to a version that no role of the agent allows: to what it wrote itself as for writing, to the rest as for
-/// deleting.
+/// Refuses a change to a version that no role of the agent allows: retracting what another agent wrote is deleting, the rest
+/// is writing.
 ///
 /// # Errors
 /// When there is none.
@@ -35,13 +35,15 @@ pub(crate) fn may_change(
     views: &Views,
     caller: &Caller,
     version: &Version,
-    at: Moment,
+    (retracts, at): (bool, Moment),
 ) -> Result<(), Refusal> {
-    let deed = if version.agent == Some(caller.agent()) { Deed::Write } else { Deed::Delete };
+    let deletes = retracts && version.agent != Some(caller.agent());
+    let deed = if deletes { Deed::Delete } else { Deed::Write };
     if right(&roles(views, caller, at), version.layer, deed) > Right::None {
         return Ok(());
     }
-    Err(lacking(&format!("take back {} memory that another agent wrote", version.layer.as_str())))
+    let what = if deletes { "take back what another agent wrote in" } else { "change" };
+    Err(lacking(&format!("{what} {} memory", version.layer.as_str())))
 }
 
 fn lacking(what: &str) -> Refusal {

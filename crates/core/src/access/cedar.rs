@@ -92,7 +92,7 @@ impl Rules {
         let mut ids = Vec::with_capacity(policies.len());
         for (policy, number) in policies.iter().zip(1..) {
             let id = PolicyId::new(if several { format!("{name}#{number}") } else { name.to_owned() });
-            self.take(policy.new_id(id.clone()), identity);
+            self.take(&policy.new_id(id.clone()), identity);
             ids.push(id);
         }
         if ids.is_empty() {
@@ -113,7 +113,7 @@ impl Rules {
         }
     }
 
-    fn take(&mut self, policy: Policy, identity: &IdentityView) {
+    fn take(&mut self, policy: &Policy, identity: &IdentityView) {
         let named = policy.entity_literals().into_iter();
         let ids = named.filter_map(|uid| Some((uid.clone(), literal(&uid, identity)?))).collect();
         let Ok(policy) = policy.sub_entity_literals(ids) else { return };

@@ -68,11 +68,17 @@ pub const fn allows(role: AgentRole, layer: Layer, deed: Deed) -> Right {
         Deed::Delete => match role {
             AgentRole::Curator => Right::Hard,
             AgentRole::Orchestrator | AgentRole::Member => Right::Full,
-            _ => Right::None,
+            AgentRole::Executor | AgentRole::Validated | AgentRole::CanonicalReader | AgentRole::Verifier => {
+                Right::None
+            }
         },
         Deed::Administer => match role {
             AgentRole::Curator | AgentRole::Orchestrator => Right::Full,
-            _ => Right::None,
+            AgentRole::Executor
+            | AgentRole::Validated
+            | AgentRole::CanonicalReader
+            | AgentRole::Verifier
+            | AgentRole::Member => Right::None,
         },
     }
 }

@@ -78,7 +78,13 @@ impl BuiltIn {
             Self::TenantAdmin => &[Power::Principals, Power::Roles],
             Self::Steward => &[Power::Graphs, Power::Policies],
             Self::Auditor => &[Power::Audit],
-            _ => &[],
+            Self::Member
+            | Self::Executor
+            | Self::Validated
+            | Self::CanonicalReader
+            | Self::Verifier
+            | Self::Orchestrator
+            | Self::Curator => &[],
         }
     }
 

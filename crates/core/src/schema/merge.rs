@@ -36,6 +36,7 @@ pub(super) const MERGED: [&str; 4] = ["key", "text", "triple", "tags"];
 pub(super) const FIELD_PREFIX: &str = "/fields/";
 
 /// What a new content is to a known one.
+#[expect(clippy::large_enum_variant, reason = "one is made for a write, and handed on by reference")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
     /// It adds nothing.

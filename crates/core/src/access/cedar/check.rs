@@ -64,7 +64,7 @@ impl Nesting {
         let escaped = self.before == '\\';
         match one {
             '\n' => self.comment = false,
-            '"' if !self.comment && !(self.quoted && escaped) => self.quoted = !self.quoted,
+            '"' if !(self.comment || self.quoted && escaped) => self.quoted = !self.quoted,
             '/' if !self.quoted && self.before == '/' => self.comment = true,
             _ if self.quoted || self.comment => {}
             ';' => (self.operators, self.depth) = (0, 0),

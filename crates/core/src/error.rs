@@ -90,6 +90,8 @@ codes! {
     PairRequired => "PAIR_REQUIRED", Forbidden;
     /// Sharing is off for this caller.
     SharingOff => "SHARING_OFF", Forbidden;
+    /// A policy keeps this from being remembered or shared.
+    PolicyBlocked => "POLICY_BLOCKED", Forbidden;
     /// The user may not invoke this agent, or not now, or it does not work any more.
     AgentNotGranted => "AGENT_NOT_GRANTED", Forbidden;
     /// The agent may not use this resource.

@@ -18,7 +18,7 @@ pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
 pub use items::{Class, Item, ItemsView, Moment, Row, Version};
 pub use lexical::{Held, LexicalView, Scope};
-pub use policies::{PoliciesView, Policy, Share};
+pub use policies::{PoliciesView, Policy};
 pub use reviews::{Review, ReviewState, ReviewsView};
 pub use sessions::{Asks, Said, SessionsView, day_of};
 
@@ -110,6 +110,12 @@ impl Views {
         self.lsn
     }
 
+    /// A number that moves with every change of who may see what: principals, credentials, edges, policies (SHARE-5).
+    #[must_use]
+    pub const fn access_epoch(&self) -> u64 {
+        self.identity.epoch() + self.graphs.epoch() + self.policies.epoch()
+    }
+
     /// The time of the last entry folded in.
     #[must_use]
     pub const fn time(&self) -> Timestamp {
@@ -146,6 +152,7 @@ impl Views {
         views.items.index();
         views.reviews.index();
         views.graphs.index();
+        views.policies.index();
         Ok(views)
     }
 

@@ -45,6 +45,7 @@ fn entries() -> Vec<(&'static str, Entry)> {
         sources: vec![VersionId::from_bytes([22; 16])],
         review: Some(ReviewId::from_bytes([23; 16])),
         against: 1,
+        origin: None,
     };
     let issued = IssuedKey {
         key: KeyId::from_bytes([11; 16]),

@@ -29,8 +29,10 @@ mod reputation;
 mod review;
 mod search;
 mod sequencer;
+mod sharing;
 mod snapshot;
 mod tenant;
+mod trace;
 mod trail;
 mod vectors;
 mod verify;
@@ -74,6 +76,8 @@ pub struct Call {
     pub caller: Caller,
     /// The request's number, made by the transport.
     pub request_id: Option<String>,
+    /// The piece of work that it belongs to, as the caller names it (SHARE-9).
+    pub trace: Option<String>,
 }
 
 /// What the first start made; the key is shown this once.

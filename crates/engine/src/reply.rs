@@ -83,6 +83,8 @@ pub struct Written {
     pub token: Option<String>,
     /// What a write that waits is waiting for.
     pub deferral: Option<Deferral>,
+    /// The copy that others may see, where there is one beside the item.
+    pub shared: Option<ItemId>,
     /// What it speaks against and was committed beside all the same.
     pub against: Vec<Against>,
 }
@@ -249,6 +251,14 @@ pub struct SearchQuery {
     pub vector: Option<Vec<f32>>,
     /// At most this many results.
     pub k: Option<u64>,
+    /// The piece of work that it belongs to, where the call names none.
+    pub trace_id: Option<String>,
+    /// Only this tier, by its word.
+    pub tier: Option<String>,
+    /// At most this many of one's own and, beside them, ...
+    pub k_user: Option<u64>,
+    /// ... at most this many of what is shared; in place of `k`.
+    pub k_cross: Option<u64>,
     /// `hybrid`, `dense` or `lexical`.
     pub mode: Option<String>,
     /// Only these layers, by their words.

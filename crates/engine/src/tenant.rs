@@ -14,6 +14,8 @@ use crate::ports::{Advisers, Entropy};
 use crate::reputation::{Readers, Reputations};
 use crate::review::Escalations;
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
+use crate::sharing::Directory;
+use crate::trace::Traces;
 use crate::vectors::Vectors;
 use crate::visibility::Predicates;
 use crate::working::Working;
@@ -210,6 +212,8 @@ pub(crate) struct Tenant {
     pub(crate) schemas: Schemas,
     pub(crate) habits: Habits,
     pub(crate) predicates: Predicates,
+    pub(crate) directory: Directory,
+    pub(crate) traces: Traces,
     pub(crate) gate_times: GateTimes,
     pub(crate) flights: Flights,
     pub(crate) advice: Advice,
@@ -293,6 +297,8 @@ impl Tenant {
             schemas: Schemas::default(),
             habits: Habits::default(),
             predicates: Predicates::default(),
+            directory: Directory::default(),
+            traces: Traces::default(),
             gate_times: GateTimes::default(),
             flights: Flights::default(),
             advice: Advice::new(options.advisers.clone()),
@@ -384,7 +390,7 @@ impl Tenant {
     pub(crate) fn row(&self, call: &Call, action: &str, outcome: &str, ids: Vec<String>) -> TrailDraft {
         let (epoch, memory) = {
             let views = self.shared.views.read();
-            (views.identity.epoch(), views.lsn())
+            (views.access_epoch(), views.lsn())
         };
         let record = AuditRecord {
             action: action.to_owned(),
@@ -394,7 +400,7 @@ impl Tenant {
             ids,
             query: None,
             request_id: call.request_id.clone(),
-            trace: None,
+            trace: call.trace.as_deref().map(|trace| self.trace(trace)),
         };
         TrailDraft { actor: call.caller.actor(), record }
     }
@@ -403,7 +409,7 @@ impl Tenant {
     pub(crate) fn server_row(&self, action: &str, outcome: &str, ids: Vec<String>) -> TrailDraft {
         let (epoch, memory) = {
             let views = self.shared.views.read();
-            (views.identity.epoch(), views.lsn())
+            (views.access_epoch(), views.lsn())
         };
         let record = AuditRecord {
             action: action.to_owned(),

@@ -123,7 +123,7 @@ pub(crate) async fn write(
     let now = tenant.now();
     let facts = {
         let views = tenant.shared.views.read();
-        gather(&views, (&request, &call.caller), &predicate(tenant, &call.caller, &views), now)
+        gather(tenant, call, &views, &request, &predicate(tenant, &call.caller, &views))
     };
     let Judged::Admitted(admitted) = judge(request, &call.caller, &facts, &mut |_| {})? else {
         return Err(Refusal::new(Code::Internal, "working memory waits for nobody"));
@@ -172,6 +172,7 @@ pub(crate) async fn write(
         trust: TrustBand::Medium,
         token: Some(token),
         deferral: None,
+        shared: None,
         against: Vec::new(),
     })
 }

@@ -27,8 +27,8 @@ use crate::kept::Wait;
 use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
-use crate::{Call, anomaly, kept, review, working};
-use tabellion_core::access::{Caller, Predicate};
+use crate::{Call, anomaly, kept, review, sharing, working};
+use tabellion_core::access::Predicate;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{
@@ -71,7 +71,7 @@ struct Manner {
 }
 
 async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner) -> Result<Written, Refusal> {
-    let trace = trace(tenant, draft.trace_id.as_deref());
+    let trace = trace(tenant, call, draft.trace_id.as_deref());
     let body = draft.clone();
     let result = match working::claim(tenant, call, draft).check() {
         Ok(request) if request.layer == Layer::Working && manner.edits.is_some() => {
@@ -117,9 +117,9 @@ fn count(status: &'static str) {
     metrics::counter!("tabellion_writes_total", "status" => status).increment(1);
 }
 
-/// What the trail keeps of a trace: enough to find its rows again for whoever knows it.
-fn trace(tenant: &Tenant, trace: Option<&str>) -> Option<Hash> {
-    trace.map(|trace| tenant.fingerprint(&[b"trace", trace.as_bytes()]))
+/// What the trail keeps of the trace of a write.
+fn trace(tenant: &Tenant, call: &Call, trace: Option<&str>) -> Option<Hash> {
+    trace.or(call.trace.as_deref()).map(|trace| tenant.trace(trace))
 }
 
 /// A refusal, and whether the trail has it already.
@@ -301,7 +301,7 @@ async fn already(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Option<W
     };
     let record = |outcome: &str, ids: Vec<String>| {
         let mut row = tenant.row(call, ACTION, outcome, ids);
-        row.record.trace = trace(tenant, asked.request.trace_id.as_deref());
+        row.record.trace = trace(tenant, call, asked.request.trace_id.as_deref());
         row
     };
     match known {
@@ -339,6 +339,7 @@ pub(crate) fn deferred(deferral: Deferral) -> Written {
         trust: TrustBand::Low,
         token: None,
         deferral: Some(deferral),
+        shared: None,
         against: Vec::new(),
     }
 }
@@ -350,6 +351,8 @@ pub(crate) struct Landed {
     version: VersionId,
     against: Vec<Against>,
     layer: Layer,
+    /// The copy for others, if there is one.
+    shared: Option<ItemId>,
 }
 
 impl Landed {
@@ -366,6 +369,7 @@ impl Landed {
             trust: TrustBand::Medium,
             token: Some(tenant.token(&call.caller, committed.lsn)),
             deferral: None,
+            shared: self.shared,
             against: self.against,
         }
     }
@@ -382,6 +386,7 @@ pub(crate) fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -
         trust: TrustBand::Medium,
         token: Some(tenant.token(&call.caller, known.lsn)),
         deferral: None,
+        shared: views.items.copy_of(item.id).map(|copy| copy.id),
         against: Vec::new(),
     })
 }
@@ -416,16 +421,18 @@ pub(crate) fn prepare(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Pre
 
 /// What the gates may know of what a write names, under the caller's predicate.
 pub(crate) fn gather(
+    tenant: &Tenant,
+    call: &Call,
     views: &Views,
-    (request, caller): (&WriteRequest, &Caller),
+    request: &WriteRequest,
     predicate: &Predicate,
-    now: Timestamp,
 ) -> GateFacts {
+    let (caller, now) = (&call.caller, tenant.now());
     let at = Moment { lsn: views.lsn(), time: now };
     let mut facts = GateFacts {
         reach: views.graphs.resources_of(caller.agent(), at).into_iter().collect(),
         trust_declared: views.identity.agent(caller.agent()).is_some_and(|agent| agent.trust_declared),
-        sharing: views.policies.shares(caller.user(), caller.agent()),
+        sharing: sharing::is_on(tenant, caller, views),
         ..GateFacts::default()
     };
     for (place, name) in request.resources.iter().enumerate() {
@@ -436,6 +443,17 @@ pub(crate) fn gather(
         let parent = id.parse().ok().and_then(|id| views.items.find_version(id)).filter(visible);
         facts.derived_from.push(parent.map(|version| version.id).ok_or(place));
         inherit(views, parent, &mut facts);
+    }
+    for parent in sharing::cited(views, request).filter(|version| predicate.admits(version)) {
+        inherit(views, Some(parent), &mut facts);
+    }
+    if !facts.trust_declared {
+        let seen = tenant.seen(call, request.trace_id.as_deref());
+        let classes = views.items.classes();
+        for class in seen.classes.iter().filter_map(|class| classes.get(class as usize)) {
+            facts.inherited.0.extend(&class.agents);
+            facts.inherited.1.extend(&class.resources);
+        }
     }
     facts
 }

@@ -125,7 +125,7 @@ async fn must_be_person(console: &Console, key: &str) -> Result<(), Refusal> {
         let words = || Refusal::new(Code::Unauthenticated, "This key is unknown, revoked or expired.");
         if unknown { words() } else { refusal }
     })?;
-    let who = console.app.engine().whoami(&Call { caller, request_id: None }).await?;
+    let who = console.app.engine().whoami(&Call { caller, request_id: None, trace: None }).await?;
     if who.agent.1 == DIRECT {
         return Ok(());
     }

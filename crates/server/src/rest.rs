@@ -67,7 +67,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/policies/{id}", put(govern::set_policy))
         .route("/v1/schemas", get(govern::list_schemas).put(govern::set_schema))
         .route("/v1/edges", get(access::list_edges))
-        .route("/v1/edges/{graph}/{source}/{target}", post(access::grant_edge).delete(access::revoke_edge))
+        .route(
+            "/v1/edges/{graph}/{source}/{target}",
+            post(access::grant_edge).put(access::put_edge).delete(access::revoke_edge),
+        )
         .route("/v1/access/who", get(access::who_sees))
         .route("/v1/access/what", get(access::what_is_seen))
         .route("/v1/explain", post(access::explain_pair))

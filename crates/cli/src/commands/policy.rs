@@ -19,7 +19,8 @@ pub(crate) enum Policy {
 /// Set a policy in place of the one of the same name
 ///
 /// Kinds and what they take: write_path (--strictness, --namespace), official_sources (--prefix, may be repeated),
-/// approval (--approvals), reviewer (--reviewer, --user), runner (--public-key).
+/// approval (--approvals), reviewer (--reviewer, --user), runner (--public-key), write_shared (--share). Policies of the
+/// kinds read, write_private and write_shared that do more than turn sharing on or off are given as a --file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,12 +29,13 @@ Examples:
   tabellion policy set four-eyes --kind approval --approvals 2
   tabellion policy set ana-for-bob --kind reviewer --reviewer ana --user bob
   tabellion policy set ci --kind runner --public-key d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a
-  tabellion policy set ledger --file ledger.json")]
+  tabellion policy set share-all --kind write_shared --share on
+  tabellion policy set redact-mail --file redact-mail.json")]
 pub(crate) struct Set {
     /// A name of yours for it: a-z 0-9 _ . -
     name: String,
     /// What it rules
-    #[arg(long, value_parser = ["write_path", "official_sources", "approval", "reviewer", "runner"], required_unless_present = "file")]
+    #[arg(long, value_parser = ["write_path", "official_sources", "approval", "reviewer", "runner", "write_shared"], required_unless_present = "file")]
     kind: Option<String>,
     /// The whole policy as a JSON file; - is stdin
     #[arg(long, value_name = "FILE", conflicts_with = "kind")]
@@ -56,6 +58,9 @@ pub(crate) struct Set {
     /// Whose held writes, by name or id
     #[arg(long, value_name = "USER", requires = "kind")]
     user: Option<String>,
+    /// Whether what is written may go to the shared pool
+    #[arg(long, value_parser = ["on", "off"], requires = "kind")]
+    share: Option<String>,
     /// The Ed25519 key of a test runner whose name is the policy's: 64 hex digits
     #[arg(long, value_name = "HEX", requires = "kind")]
     public_key: Option<String>,
@@ -101,6 +106,7 @@ fn body(args: &Set) -> anyhow::Result<Value> {
     set(&mut body, "approvals", args.approvals);
     set(&mut body, "reviewer", args.reviewer.as_deref());
     set(&mut body, "user", args.user.as_deref());
+    set(&mut body, "share", args.share.as_deref());
     set(&mut body, "public_key", args.public_key.as_deref());
     Ok(body)
 }

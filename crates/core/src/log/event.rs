@@ -324,6 +324,9 @@ pub struct WrittenVersion {
     /// How many known items it spoke against.
     #[n(16)]
     pub against: u32,
+    /// For the copy that others may see: the item of the copy that its owner keeps (SHARE-19).
+    #[n(17)]
+    pub origin: Option<ItemId>,
 }
 
 /// Keyed fingerprints by which a version is recognised without opening it.

@@ -20,7 +20,7 @@ impl Block {
     #[must_use]
     pub fn denies(&self, subject: &Subject<'_>) -> bool {
         self.kinds.contains(subject.kind)
-            || subject.labels.iter().any(|label| self.labels.contains(*label))
+            || subject.labels.iter().any(|label| self.labels.contains(label))
             || self.patterns.iter().any(|pattern| subject.texts().any(|text| pattern.is_in(text)))
     }
 

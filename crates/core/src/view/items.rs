@@ -87,11 +87,14 @@ pub struct ItemsView {
     /// Versions that an entry has ended, in the order of those entries.
     #[cbor(skip)]
     ended: Vec<(Lsn, Row)>,
-    /// Versions that no entry has ended, by what they are recognised by.
+    /// Versions that no entry has ended, by what they are recognised by, the newest last.
     #[cbor(skip)]
-    content_of: HashMap<Place, Row>,
+    content_of: HashMap<Place, Alike>,
     #[cbor(skip)]
-    triple_of: HashMap<Place, Row>,
+    triple_of: HashMap<Place, Alike>,
+    /// Items of the shared pool by the private item whose copy they are.
+    #[cbor(skip)]
+    copy_of: HashMap<ItemId, Row>,
     /// Contents that were retracted.
     #[cbor(skip)]
     retracted: HashSet<Hash>,
@@ -115,6 +118,14 @@ struct Live {
     rows: RoaringBitmap,
     /// The classes that any of them ever had.
     classes: RoaringBitmap,
+}
+
+/// The versions that are recognised by one fingerprint. Nearly always there is one: several only where the writer of the
+/// later ones could not see the earlier.
+#[derive(Debug, Clone, PartialEq)]
+enum Alike {
+    One(Row),
+    Several(Vec<Row>),
 }
 
 /// A fingerprint within a namespace and layer.
@@ -373,6 +384,7 @@ impl ItemsView {
             sources: written.sources.iter().filter_map(|id| self.version_of.get(id).copied()).collect(),
             review: written.review,
             against: written.against,
+            origin: written.origin,
         };
         self.version_of.insert(written.version, row);
         self.token_of.insert(written.token, row);

@@ -5,7 +5,7 @@
 
 mod postings;
 
-use super::items::{ItemsView, Moment, Row, Version};
+use super::items::{Item, ItemsView, Moment, Row, Version};
 use crate::access::Predicate;
 use crate::id::{UserId, VersionId};
 use crate::item::{Layer, Status, Tier};
@@ -23,6 +23,8 @@ pub struct Scope<'a> {
     pub predicate: &'a Predicate,
     /// At which moment.
     pub at: Moment,
+    /// Only this tier, if one is named.
+    pub tier: Option<Tier>,
     /// Only these layers, if any are named.
     pub layers: &'a [Layer],
     /// Only this namespace, if one is named.
@@ -36,8 +38,18 @@ impl Scope<'_> {
         self.predicate.admits(version)
             && version.is_active_at(self.at)
             && !items.item_of(version).is_some_and(|item| item.is_quarantined_at(self.at.lsn))
+            && self.tier.is_none_or(|tier| tier == version.tier)
             && (self.layers.is_empty() || self.layers.contains(&version.layer))
             && self.namespace.is_none_or(|name| items.namespace_of(version) == name)
+            && !self.collapses(items, version)
+    }
+
+    /// Whether a version is the shared copy of what its own user finds as the private one (SHARE-22).
+    fn collapses(&self, items: &ItemsView, version: &Version) -> bool {
+        let owner = self.predicate.owner();
+        let Some(origin) = version.origin.filter(|_| version.owner == owner) else { return false };
+        let keeps = |head: (&Item, &Version)| self.layers.is_empty() || self.layers.contains(&head.1.layer);
+        items.visible_head(origin, self.predicate, self.at).is_some_and(keeps)
     }
 
     /// Whether the version at a row may be found.

@@ -16,7 +16,7 @@ use tabellion_core::gate::{
     WriteRequest, reliance, support,
 };
 use tabellion_core::id::{ItemId, VersionId};
-use tabellion_core::item::{Content, Layer, Tier, TierWish};
+use tabellion_core::item::{Content, Layer, Tier};
 use tabellion_core::log::{Lsn, Prints};
 use tabellion_core::provenance::{Evidence, SourceType};
 use tabellion_core::rank::{Standing, freshness};
@@ -52,9 +52,13 @@ pub(super) fn prints(
     content: &Content,
     canonical: &[u8],
     session: Option<Hash>,
+    tier: Tier,
 ) -> Prints {
     let owner = call.caller.user();
-    let of = |what: &[u8], hash: &Hash| tenant.fingerprint(&[what, owner.as_bytes(), hash]);
+    let of = |what: &[u8], hash: &Hash| match tier {
+        Tier::Private => tenant.fingerprint(&[what, owner.as_bytes(), hash]),
+        Tier::Shared => tenant.fingerprint(&[what, owner.as_bytes(), hash, b"shared"]),
+    };
     Prints {
         content: of(b"content", &sha256(canonical)),
         triple: Claim::fingerprint(content).map(|triple| of(b"triple", &triple)),
@@ -78,7 +82,7 @@ impl Gathering<'_> {
         let mut facts = {
             let views = self.tenant.shared.views.read();
             let at = Moment { lsn: views.lsn(), time: self.now };
-            let mut facts = super::gather(&views, (request, &self.call.caller), &predicate, self.now);
+            let mut facts = super::gather(self.tenant, self.call, &views, request, &predicate);
             facts.replaced = super::replaced(&views, request, &predicate, at)?.cloned();
             super::inherit(&views, facts.replaced.clone().as_ref(), &mut facts);
             facts
@@ -129,8 +133,8 @@ impl Gathering<'_> {
         let request = &self.asked.request;
         let views = self.tenant.shared.views.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
-        let twin = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at);
-        let twin = twin.filter(|(version, _)| predicate.admits(version));
+        let seen = |version: &Version| predicate.admits(version);
+        let twin = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, seen);
         let known = |(version, likeness): (&Version, Likeness)| {
             Some((known(&views, version)?, likeness, version.lsn))
         };
@@ -144,12 +148,11 @@ impl Gathering<'_> {
         let index = self.tenant.shared.index.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
         let layers = [request.layer];
-        let scope = Scope { predicate, at, layers: &layers, namespace: Some(&request.namespace) };
+        let scope = Scope { predicate, at, tier: None, layers: &layers, namespace: Some(&request.namespace) };
         let rows =
             index.claims.about(claim, NEIGHBOURS_MAX, SIGMA_TOPIC, |row| scope.admits_row(&views.items, row));
-        let exact = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at);
         let seen = |version: &Version| scope.admits(&views.items, version);
-        let exact = exact.filter(|(version, _)| seen(version));
+        let exact = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, seen);
         let semantic = || {
             rows.iter()
                 .take_while(|(_, similarity)| *similarity >= SEMANTIC_MIN)
@@ -180,7 +183,7 @@ impl Gathering<'_> {
 
     /// The tier that is written to, as far as the request tells.
     fn tier(&self) -> Tier {
-        if self.asked.request.tier == TierWish::Shared { Tier::Shared } else { Tier::Private }
+        self.asked.tier
     }
 
     /// Whether a version is of the same user and tier.

@@ -39,7 +39,7 @@ impl FromRequestParts<Arc<Console>> for Person {
         console.app.take(&session.key).map_err(|refusal| pages::refused(None, &refusal))?;
         let request_id = parts.extensions.get::<RequestId>().map(|id| id.0.clone());
         match console.app.engine().authenticate(&session.key) {
-            Ok(caller) => Ok(Self { call: Call { caller, request_id }, session, session_id }),
+            Ok(caller) => Ok(Self { call: Call { caller, request_id, trace: None }, session, session_id }),
             Err(refusal) if refusal.code == Code::Unauthenticated => {
                 console.sessions.end(&session_id);
                 Err(sign_in())

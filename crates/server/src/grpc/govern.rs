@@ -7,6 +7,7 @@ use crate::rest::body::typed;
 use crate::rest::dto::{DecideBody, KeptBody};
 use serde_json::{Map, Value, json};
 use tabellion_core::error::Refusal;
+use tabellion_core::policy::SharingPolicy;
 use tabellion_core::view::Policy;
 use tabellion_engine::reply;
 
@@ -187,15 +188,18 @@ fn policy((id, policy): (String, Policy)) -> proto::Policy {
         }
         Policy::OfficialSources { prefixes } => proto::Policy { prefixes, ..named("official_sources") },
         Policy::Approval { approvals } => proto::Policy { approvals: Some(approvals), ..named("approval") },
-        Policy::Sharing { share, user, agent } => {
-            let share = Some(share.as_str().to_owned());
-            proto::Policy { share, user, agent, ..named("sharing") }
-        }
+        Policy::Read(sharing) => proto::Policy { sharing: rules(&sharing), ..named("read") },
+        Policy::WritePrivate(sharing) => proto::Policy { sharing: rules(&sharing), ..named("write_private") },
+        Policy::WriteShared(sharing) => proto::Policy { sharing: rules(&sharing), ..named("write_shared") },
         Policy::Reviewer { reviewer, user } => {
             proto::Policy { reviewer: Some(reviewer), user: Some(user), ..named("reviewer") }
         }
         Policy::Runner { public_key } => proto::Policy { public_key: Some(public_key), ..named("runner") },
     }
+}
+
+fn rules(sharing: &SharingPolicy) -> Option<prost_types::Struct> {
+    as_struct(serde_json::to_value(sharing).ok()?)
 }
 
 /// The body of a policy, as REST has it: what is not set is not there.
@@ -212,8 +216,7 @@ pub(super) fn policy_body(asked: proto::Policy) -> Value {
     put("reviewer", asked.reviewer.map(Value::String));
     put("user", asked.user.map(Value::String));
     put("public_key", asked.public_key.map(Value::String));
-    put("share", asked.share.map(Value::String));
-    put("agent", asked.agent.map(Value::String));
+    body.extend(asked.sharing.map(|rules| object(rules, &mut Vec::new())).into_iter().flatten());
     Value::Object(body)
 }
 
@@ -264,7 +267,8 @@ mod tests {
         check(json!({"kind": "approval", "approvals": 2}));
         check(json!({"kind": "reviewer", "reviewer": "usr_a", "user": "usr_b"}));
         check(json!({"kind": "runner", "public_key": "ab"}));
-        check(json!({"kind": "sharing", "share": "off", "agent": "agt_a"}));
+        check(json!({"kind": "write_shared", "share": "off", "scope": {"agent": "agt_a"}}));
+        check(json!({"kind": "read", "steps": [{"step": "redact", "classes": ["email"]}, {"step": "anonymise"}]}));
     }
 
     #[test]

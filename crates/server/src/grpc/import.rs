@@ -112,7 +112,7 @@ impl Import {
                 format!("a request of an import has at most {most} bytes"),
             ));
         }
-        let call = Call { caller, request_id: self.request_id.clone() };
+        let call = Call { caller, request_id: self.request_id.clone(), trace: None };
         self.app.engine().import(&call, draft(asked)?, turn).await.map(Into::into)
     }
 

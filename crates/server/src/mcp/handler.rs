@@ -92,7 +92,7 @@ impl Handler {
             Credential::Environment(key) => {
                 let caller = self.engine.authenticate(key)?;
                 let request_id = Some(hex(&<dyn Entropy>::bytes::<16>(&SystemEntropy)));
-                Ok(Call { caller, request_id })
+                Ok(Call { caller, request_id, trace: None })
             }
         }
     }
@@ -252,7 +252,7 @@ mod tests {
     #[tokio::test]
     async fn a_revoked_key_stops_at_once() {
         let engine = engine();
-        let admin = Call { caller: engine.authenticate(KEY).unwrap(), request_id: None };
+        let admin = Call { caller: engine.authenticate(KEY).unwrap(), request_id: None, trace: None };
         let user = engine.create_user(&admin, "ana", None).await.unwrap();
         let key = engine.create_key(&admin, Some(&user.name), None, None).await.unwrap();
         let (mut client, served) = Client::of(Handler::over_stdio(engine.clone(), key.secret));

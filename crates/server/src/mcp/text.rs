@@ -16,7 +16,8 @@ pub(super) fn written(written: &Written) -> String {
         return format!("{status}: {pending_id}, {}: {message}", code.as_str());
     }
     let (Some(id), Some(version)) = (written.id, written.version) else { return status.to_owned() };
-    let first = format!("{status}: {id} as {version}, trust {}", written.trust.as_str());
+    let shared = written.shared.map(|copy| format!(", shared as {copy}")).unwrap_or_default();
+    let first = format!("{status}: {id} as {version}, trust {}{shared}", written.trust.as_str());
     let against = written
         .against
         .iter()

@@ -3,7 +3,7 @@
 //! Asked before anything else of a request is looked at, the body above all. The credential alone decides (SHARE-28).
 
 use crate::app::App;
-use crate::guard::{RequestId, bearer};
+use crate::guard::{RequestId, bearer, trace};
 use crate::refusal::Refused;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -21,7 +21,7 @@ impl FromRequestParts<Arc<App>> for Authenticated {
         let secret = bearer(&parts.headers).ok_or_else(no_credential)?;
         let caller = app.engine().authenticate(secret)?;
         let request_id = parts.extensions.get::<RequestId>().map(|id| id.0.clone());
-        Ok(Self(Call { caller, request_id }))
+        Ok(Self(Call { caller, request_id, trace: trace(&parts.headers) }))
     }
 }
 

@@ -7,6 +7,7 @@ mod access;
 mod govern;
 mod items;
 mod principals;
+mod sharing;
 mod trail;
 mod words;
 

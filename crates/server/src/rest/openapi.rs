@@ -45,7 +45,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         events::follow_reviews,
         govern::read_feedback, govern::suspend_agent, govern::resume_agent, govern::revert_agent,
         govern::set_policy, govern::list_policies, govern::set_schema, govern::list_schemas,
-        access::grant_edge, access::revoke_edge, access::list_edges,
+        access::grant_edge, access::put_edge, access::revoke_edge, access::list_edges,
         access::who_sees, access::what_is_seen, access::explain_item, access::explain_pair,
         access::retire_agent, access::activate_agent, access::delete_agent,
         trail::read_audit, trail::verify, trail::read_head, trail::prove_inclusion, trail::prove_consistency,

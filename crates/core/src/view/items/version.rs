@@ -73,6 +73,9 @@ pub struct Version {
     /// How many known items it spoke against.
     #[n(21)]
     pub against: u32,
+    /// For a shared copy, the item of its owner's private one.
+    #[n(22)]
+    pub origin: Option<ItemId>,
 }
 
 impl Version {

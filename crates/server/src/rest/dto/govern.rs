@@ -1,6 +1,7 @@
 //! Bodies of the operations on held and kept writes, policies and schemas, and of those that stop or take back.
 
 use super::ChangedBody;
+use super::sharing::SharingPolicyBody;
 use super::words::*;
 use crate::refusal::ContradictionBody;
 use serde::{Deserialize, Serialize};
@@ -391,18 +392,12 @@ pub(crate) enum PolicyBody {
         #[schema(minimum = 1, maximum = 10)]
         approvals: u32,
     },
-    /// Whether what is written may be shared, everywhere or for one user or agent; it cannot be turned on yet.
-    Sharing {
-        /// `off`.
-        #[schema(value_type = ShareWord)]
-        share: String,
-        /// Only for this user, by id or name.
-        #[schema(value_type = Option<ReferenceText>, nullable = false)]
-        user: Option<String>,
-        /// Only for this agent, by id or name.
-        #[schema(value_type = Option<ReferenceText>, nullable = false)]
-        agent: Option<String>,
-    },
+    /// What is kept back or changed of what is read.
+    Read(SharingPolicyBody),
+    /// What is changed of what is written for oneself.
+    WritePrivate(SharingPolicyBody),
+    /// What is changed of what is written for others, and whether anything is.
+    WriteShared(SharingPolicyBody),
     /// Who may look at the held writes of whom, by id or name.
     Reviewer {
         /// Who reviews.

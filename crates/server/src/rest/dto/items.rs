@@ -207,6 +207,10 @@ pub(crate) struct WrittenBody {
     /// Where in the log.
     #[schema(value_type = TokenText)]
     pub(crate) token: String,
+    /// The copy that others may see, where there is one beside the item.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ItemIdText>, nullable = false)]
+    pub(crate) shared_id: Option<String>,
     /// What is known and speaks against it: recorded, not held.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
@@ -449,6 +453,18 @@ pub(crate) struct SearchBody {
     /// At most this many results; 10 unless given.
     #[schema(minimum = 1, maximum = 100)]
     pub(crate) k: Option<u64>,
+    /// Only this tier.
+    #[schema(value_type = Option<TierWord>)]
+    pub(crate) tier: Option<String>,
+    /// At most this many of one's own items, and beside them `k_cross` of what others share; in place of `k` and `tier`.
+    #[schema(minimum = 1, maximum = 100)]
+    pub(crate) k_user: Option<u64>,
+    /// At most this many of what others share; 10 unless given.
+    #[schema(minimum = 1, maximum = 100)]
+    pub(crate) k_cross: Option<u64>,
+    /// The piece of work that this belongs to: what is written with the same `trace_id` inherits where the results come from.
+    #[schema(max_length = 256)]
+    pub(crate) trace_id: Option<String>,
     /// How to search; `hybrid` unless given.
     #[schema(value_type = Option<ModeWord>)]
     pub(crate) mode: Option<String>,

@@ -199,7 +199,11 @@ async fn meaning(
     }
     let wait = Duration::from_millis(tenant.limits.embedding_wait_ms);
     let owner = (tenant.shared.tenant, caller.user());
-    let bare = tenant.shared.index.read().sessions.without_names(caller.user(), asked.query);
+    let bare = {
+        let views = tenant.shared.views.read();
+        let predicate = predicate(tenant, caller, &views);
+        tenant.shared.index.read().sessions.without_names(&predicate, asked.query)
+    };
     match vectors.embedding().one(owner, &bare, wait).await {
         Ok(vector) => {
             vectors.answers();
@@ -284,8 +288,8 @@ impl Searching<'_> {
         };
         let mut question = Question::of(asked.query);
         question.vector = vector;
-        question.days =
-            days_named(asked.query, day_of(self.at.time), self.index.sessions.years(predicate.owner()));
+        let years = self.index.sessions.years(&self.views.items, predicate);
+        question.days = days_named(asked.query, day_of(self.at.time), years);
         question.find_quoting(&self.index.lexical);
         let rows = self.views.items.visible_rows(predicate, self.at);
         let places = Places {

@@ -2,14 +2,15 @@
 //!
 //! Three fields of a content say so: `session`, `speaker` and `time`. None of them is required.
 
-use super::items::{ItemsView, Row};
+use super::items::{ItemsView, Row, Version};
 use super::lexical::Scope;
+use crate::access::Predicate;
 use crate::id::{UserId, VersionId};
 use crate::item::Content;
 use crate::text::words;
 use crate::time::Timestamp;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a content says of its place in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -112,6 +113,9 @@ pub struct SessionsView {
     /// The texts of each day, by owner.
     #[n(5)]
     days: BTreeMap<(UserId, i32), Vec<Row>>,
+    /// The classes of the texts in which each speaker speaks: a name that is only in texts that are hidden is none.
+    #[n(6)]
+    speak_in: Vec<BTreeSet<u32>>,
 }
 
 impl SessionsView {
@@ -135,6 +139,10 @@ impl SessionsView {
             places.insert(at, (place, row));
         }
         let speaker = said.speaker.as_ref().map(|name| self.speaker(owner, name));
+        let class = items.version(row).map(Version::class);
+        if let Some(classes) = speaker.and_then(|speaker| self.speak_in.get_mut(speaker as usize)) {
+            classes.extend(class);
+        }
         let day = said.day.unwrap_or_else(|| day_of(written.0));
         self.days.entry((owner, day)).or_default().push(row);
         self.marks.push(Mark { session, place, speaker, day, asks: said.asks });
@@ -155,6 +163,7 @@ impl SessionsView {
     fn speaker(&mut self, owner: UserId, name: &str) -> u32 {
         *self.speakers_named.entry((owner, name.to_owned())).or_insert_with(|| {
             self.speakers.push(words(name));
+            self.speak_in.push(BTreeSet::new());
             (self.speakers.len() - 1) as u32
         })
     }
@@ -171,10 +180,13 @@ impl SessionsView {
         self.marks.get(row as usize).map(|mark| mark.day)
     }
 
-    /// The first and the last year that an owner's texts are of, and one more on either side.
+    /// The first and the last year that a caller's own texts are of, and one more on either side.
     #[must_use]
-    pub fn years(&self, owner: UserId) -> (i16, i16) {
-        let mut days = self.days.range((owner, i32::MIN)..=(owner, i32::MAX)).map(|((_, day), _)| *day);
+    pub fn years(&self, items: &ItemsView, predicate: &Predicate) -> (i16, i16) {
+        let owner = predicate.owner();
+        let seen = |row: &Row| items.version(*row).is_some_and(|version| predicate.admits(version));
+        let days = self.days.range((owner, i32::MIN)..=(owner, i32::MAX));
+        let mut days = days.filter(|(_, rows)| rows.iter().any(seen)).map(|((_, day), _)| *day);
         let first = days.next().unwrap_or_default();
         let last = days.next_back().unwrap_or(first);
         let year = |day: i32| i16::try_from(1970 + day / 365).unwrap_or(1970);
@@ -204,22 +216,32 @@ impl SessionsView {
         speaker.and_then(|speaker| self.speakers.get(speaker as usize)).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether this is a word of the name of someone who speaks in an owner's texts.
+    /// Who speaks in a caller's own texts.
+    fn speakers_of<'a>(&'a self, predicate: &'a Predicate) -> impl Iterator<Item = (&'a str, u32)> {
+        let owner = predicate.owner();
+        let seen = |speaker: u32| {
+            let classes = self.speak_in.get(speaker as usize);
+            classes.is_some_and(|classes| classes.iter().any(|class| predicate.classes().contains(*class)))
+        };
+        let named = self.speakers_named.range((owner, String::new())..);
+        let named = named.take_while(move |((of, _), _)| *of == owner);
+        named.map(|((_, name), speaker)| (name.as_str(), *speaker)).filter(move |(_, speaker)| seen(*speaker))
+    }
+
+    /// Whether this is a word of the name of someone who speaks in a caller's own texts.
     #[must_use]
-    pub fn is_speaker(&self, owner: UserId, word: &str) -> bool {
-        let from = (owner, String::new());
-        self.speakers_named.range(from..).take_while(|((of, _), _)| *of == owner).any(|(_, speaker)| {
-            self.speakers.get(*speaker as usize).is_some_and(|name| name.iter().any(|known| known == word))
+    pub fn is_speaker(&self, predicate: &Predicate, word: &str) -> bool {
+        self.speakers_of(predicate).any(|(_, speaker)| {
+            self.speakers.get(speaker as usize).is_some_and(|name| name.iter().any(|known| known == word))
         })
     }
 
-    /// A question without the names of those who speak in an owner's texts. The name of who is asked about says little of
+    /// A question without the names of those who speak in a caller's own texts. The name of who is asked about says little of
     /// what is asked, and lies nearest to texts that greet that person.
     #[must_use]
-    pub fn without_names(&self, owner: UserId, question: &str) -> String {
-        let from = (owner, String::new());
-        let names = self.speakers_named.range(from..).take_while(|((of, _), _)| *of == owner);
-        let names: Vec<&str> = names.flat_map(|((_, name), _)| name.split_whitespace()).collect();
+    pub fn without_names(&self, predicate: &Predicate, question: &str) -> String {
+        let names: Vec<&str> =
+            self.speakers_of(predicate).flat_map(|(name, _)| name.split_whitespace()).collect();
         let mut bare = String::with_capacity(question.len());
         for run in question.split_inclusive(|c: char| !c.is_alphanumeric()) {
             let word = run.trim_end_matches(|c: char| !c.is_alphanumeric());

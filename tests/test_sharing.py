@@ -101,9 +101,18 @@ def test_an_update_moves_both_copies(team):
 def test_a_hidden_twin_is_no_duplicate(team):
     """SHARE-42, acceptance 9: text equal to a hidden item is created; to a visible one of its class it is a duplicate."""
     text = unique("The warehouse key hangs by the door")
-    team.one.write(text, tier="private")
-    team.two.write(text, tier="private")
-    team.one.refused("POST", "/v1/items", {"text": text, "tier": "private"}, status=409, code="EXACT_DUPLICATE")
+    body = {"text": text, "tier": "private"}
+    team.one.write(**body)
+    team.two.write(**body)
+    plain, rich = (team.pair(team.people[0], agent) for agent in (team.agent(), team.agent()))
+    secret = team.resource()
+    team.grant("ar", rich.agent, secret)
+    assert rich.write(**body)["id"], "it cannot use what the first was made with, so it does not see it"
+    assert plain.write(**body)["id"], "and this one sees neither"
+    team.grant("ar", plain.agent, team.resource_id)
+    again = team.agent()
+    team.grant("ar", again, team.resource_id)
+    team.pair(team.people[0], again).refused("POST", "/v1/items", body, status=409, code="EXACT_DUPLICATE")
 
 
 def test_revoking_an_edge_takes_the_shared_copy_away(team):

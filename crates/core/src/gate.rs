@@ -376,13 +376,7 @@ fn admit(
     facts: &GateFacts,
     found: Found,
 ) -> Result<Admitted, Refusal> {
-    // What was used without a word about it may have been everything that could be used (SHARE-10).
-    let resources: Vec<ResourceId> = if facts.trust_declared && !facts.resources.is_empty() {
-        facts.resources.iter().filter_map(|found| found.as_ref().ok().copied()).collect()
-    } else {
-        facts.reach.clone()
-    };
-    let (inherited_agents, inherited_resources) = &facts.inherited;
+    let class = facts.class(caller.agent());
     // What a person approved against takes the place of what it speaks against.
     let superseded: Vec<VersionId> = match &facts.approval {
         Some(_) => {
@@ -405,8 +399,8 @@ fn admit(
             _ => Operation::Insert,
         },
         tier: found.tier,
-        agents: sorted(inherited_agents.iter().copied().chain([caller.agent()])),
-        resources: sorted(inherited_resources.iter().copied().chain(resources)),
+        agents: class.agents,
+        resources: class.resources,
         parents: each_once(replaced.chain(superseded)),
         content: found.content,
         assessment: found.assessment,
@@ -414,13 +408,6 @@ fn admit(
         merged,
         request,
     })
-}
-
-fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut values: Vec<T> = values.collect();
-    values.sort_unstable();
-    values.dedup();
-    values
 }
 
 /// Each value once, in the order they come.

@@ -156,6 +156,7 @@ impl World {
     /// What the observer does, and what it is told.
     async fn act(&mut self, step: &Step, serial: usize) {
         let engine = self.bench.engine.clone();
+        self.bench.pass(Period::from_secs(1));
         // Searches of its own do not matter here: each write is a piece of work of its own.
         let trace = format!("work-{serial}");
         match step {
@@ -239,6 +240,7 @@ async fn play(steps: &[Step], seed: u64, with_hidden: bool) -> Vec<String> {
     for (serial, step) in steps.iter().enumerate() {
         match step {
             Step::Hidden(text, hide) if with_hidden => world.hide(TEXTS[*text], *hide, serial).await,
+            Step::Hidden(..) => {}
             step => world.act(step, serial).await,
         }
     }

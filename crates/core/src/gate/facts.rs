@@ -5,7 +5,8 @@ use crate::claim::Contradiction;
 use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
 use crate::schema::Delta;
 use crate::time::Timestamp;
-use crate::view::Version;
+use crate::view::{Class, Version};
+use std::collections::BTreeSet;
 
 /// A version that is there and that the caller may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,4 +133,22 @@ pub struct GateFacts {
     pub runners: Vec<Option<crate::canonical::Hash>>,
     /// When the write first came in, however long it waited since.
     pub submitted: Timestamp,
+}
+
+impl GateFacts {
+    /// The agents and resources that an agent's write carries: its own, and those of what it may have been made from
+    /// (SHARE-9, 10).
+    #[must_use]
+    pub fn class(&self, agent: AgentId) -> Class {
+        // What was used without a word about it may have been everything that could be used.
+        let declared = self.resources.iter().filter_map(|found| found.as_ref().ok().copied());
+        let used: Vec<ResourceId> = match self.trust_declared && !self.resources.is_empty() {
+            true => declared.collect(),
+            false => self.reach.clone(),
+        };
+        let (agents, resources) = &self.inherited;
+        let agents: BTreeSet<AgentId> = agents.iter().copied().chain([agent]).collect();
+        let resources: BTreeSet<ResourceId> = resources.iter().copied().chain(used).collect();
+        Class { agents: agents.into_iter().collect(), resources: resources.into_iter().collect() }
+    }
 }

@@ -81,7 +81,6 @@ pub fn dense(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<Rele
 /// The best `k` by everything but what `without` names.
 #[must_use]
 pub fn hybrid(places: &Places<'_>, question: &Question<'_>, k: usize, without: &[Knob]) -> Vec<Relevant> {
-    let owner = places.scope.predicate.owner();
     let is_name = |word: &str| places.index.sessions.is_speaker(places.scope.predicate, word);
     let names: Vec<&str> = question.words.iter().map(String::as_str).filter(|word| is_name(word)).collect();
     let words = if without.contains(&Knob::Words) {

@@ -3,6 +3,7 @@
 mod recognition;
 mod version;
 
+use version::Numbered;
 pub use version::{Item, Version};
 
 use super::Opened;
@@ -74,7 +75,7 @@ pub struct ItemsView {
     #[cbor(skip)]
     owned: HashMap<UserId, Vec<Row>>,
     #[cbor(skip)]
-    layer_versions: HashMap<(UserId, u32, Layer), u64>,
+    layer_versions: HashMap<Numbered, u64>,
     /// Private versions that no entry has ended, by owner.
     #[cbor(skip)]
     live: HashMap<UserId, Live>,
@@ -359,9 +360,7 @@ impl ItemsView {
         });
         let class =
             self.class_row(Class { agents: written.agents.clone(), resources: written.resources.clone() });
-        let layer_version = self.layer_versions.entry((written.owner, namespace, written.layer)).or_default();
-        *layer_version += 1;
-        let version = Version {
+        let mut version = Version {
             id: written.version,
             item,
             lsn: entry.lsn,
@@ -378,7 +377,7 @@ impl ItemsView {
             expires_at: written.expires_at,
             token: written.token,
             request: written.request,
-            layer_version: *layer_version,
+            layer_version: 0,
             agent: entry.actor.agent,
             prints: written.prints,
             sources: written.sources.iter().filter_map(|id| self.version_of.get(id).copied()).collect(),
@@ -386,6 +385,9 @@ impl ItemsView {
             against: written.against,
             origin: written.origin,
         };
+        let numbered = self.layer_versions.entry(version.counted_with()).or_default();
+        *numbered += 1;
+        version.layer_version = *numbered;
         self.version_of.insert(written.version, row);
         self.token_of.insert(written.token, row);
         if let Some(request) = written.request {

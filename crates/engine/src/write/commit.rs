@@ -17,7 +17,7 @@ use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{Event, Payload, Prints, WrittenVersion};
 use tabellion_core::provenance::{ApprovalState, Evidence, EvidenceQuality, PROVENANCE_KEY, Provenance};
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Moment, Version, Views};
+use tabellion_core::view::{Class, Moment, Version, Views};
 
 /// A write that needs nothing but its place in the log.
 pub(crate) struct Commit {
@@ -38,6 +38,8 @@ pub(crate) struct Must {
     heads: Vec<(ItemId, VersionId)>,
     /// What it is recognised by, where no twin may have come in between; and the twins that are known of.
     twins: Option<(Prints, String, Layer, Vec<VersionId>)>,
+    /// Where it comes from.
+    class: Class,
     /// Who writes: a twin that is hidden from them is none (SHARE-42).
     author: Caller,
 }
@@ -54,7 +56,7 @@ impl Must {
         // Most writes have no twin at all, and who sees what is worked out only for one that has.
         let predicate = std::cell::OnceCell::new();
         let seen = |twin: &Version| {
-            let known = expected.contains(&twin.id);
+            let known = expected.contains(&twin.id) || !facts::may_be_twin(views, twin, &self.class);
             !known && predicate.get_or_init(|| visible_to(&self.author, views, at)).admits(twin)
         };
         match views.items.twin(prints, namespace, *layer, at, seen) {
@@ -107,6 +109,7 @@ pub(super) fn commit(
             deadline: request.deadline.filter(|_| asked.approval.is_none()),
             heads,
             twins,
+            class: facts.class(call.caller.agent()),
             author: call.caller.clone(),
         },
         trace: trace(tenant, call, request.trace_id.as_deref()),
@@ -293,7 +296,9 @@ impl Maker<'_> {
             let views = self.tenant.shared.views.read();
             let at = Moment { lsn: views.lsn(), time: self.now };
             let (namespace, layer) = (&self.admitted.request().namespace, kept.layer);
-            if views.items.twin(&prints, namespace, layer, at, |twin| twin.owner == kept.owner).is_some() {
+            let class = Class { agents: kept.agents.clone(), resources: kept.resources.clone() };
+            let known = |twin: &Version| facts::may_be_twin(&views, twin, &class);
+            if views.items.twin(&prints, namespace, layer, at, known).is_some() {
                 return Ok(None);
             }
             let before = views.items.copy_of(kept.item).filter(|item| !item.is_quarantined_at(at.lsn));

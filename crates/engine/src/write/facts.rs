@@ -23,7 +23,7 @@ use tabellion_core::rank::{Standing, freshness};
 use tabellion_core::schema::{Delta, delta};
 use tabellion_core::text::{Analyser, words};
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Index, Moment, Row, Scope, Version, Views};
+use tabellion_core::view::{Class, Index, Moment, Row, Scope, Version, Views};
 
 /// Neighbours that a write is held against (GOV-2.8).
 const NEIGHBOURS_MAX: usize = 50;
@@ -101,8 +101,8 @@ impl Gathering<'_> {
         }
         let found = match (rules.contradiction, rules.dedup) {
             (Force::Off, Force::Off) => return Ok(facts),
-            (Force::Off, _) => self.recognised(&predicate),
-            _ => self.compare(&predicate, &self.asked.claim),
+            (Force::Off, _) => self.recognised(&predicate, &facts.class(self.call.caller.agent())),
+            _ => self.compare(&predicate, &facts.class(self.call.caller.agent())),
         };
         facts.impossible = self.asked.claim.is_impossible();
         facts.neighbours = found.neighbours;
@@ -129,11 +129,11 @@ impl Gathering<'_> {
     }
 
     /// What is known with the same content or the same triple.
-    fn recognised(&self, predicate: &Predicate) -> Compared {
+    fn recognised(&self, predicate: &Predicate, class: &Class) -> Compared {
         let request = &self.asked.request;
         let views = self.tenant.shared.views.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
-        let seen = |version: &Version| predicate.admits(version);
+        let seen = |version: &Version| predicate.admits(version) && may_be_twin(&views, version, class);
         let twin = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, seen);
         let known = |(version, likeness): (&Version, Likeness)| {
             Some((known(&views, version)?, likeness, version.lsn))
@@ -142,7 +142,8 @@ impl Gathering<'_> {
     }
 
     /// What is known that says the same, or is about the same.
-    fn compare(&self, predicate: &Predicate, claim: &Claim) -> Compared {
+    fn compare(&self, predicate: &Predicate, class: &Class) -> Compared {
+        let claim = &self.asked.claim;
         let request = &self.asked.request;
         let views = self.tenant.shared.views.read();
         let index = self.tenant.shared.index.read();
@@ -151,14 +152,15 @@ impl Gathering<'_> {
         let scope = Scope { predicate, at, tier: None, layers: &layers, namespace: Some(&request.namespace) };
         let rows =
             index.claims.about(claim, NEIGHBOURS_MAX, SIGMA_TOPIC, |row| scope.admits_row(&views.items, row));
-        let seen = |version: &Version| scope.admits(&views.items, version);
+        let seen =
+            |version: &Version| scope.admits(&views.items, version) && may_be_twin(&views, version, class);
         let exact = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, seen);
         let semantic = || {
             rows.iter()
                 .take_while(|(_, similarity)| *similarity >= SEMANTIC_MIN)
                 .filter(|(row, _)| index.claims.get(*row).is_some_and(|known| known.says_the_same(claim)))
                 .filter_map(|(row, _)| views.items.version(*row))
-                .find(|version| self.is_own(version))
+                .find(|version| self.is_own(version) && may_be_twin(&views, version, class))
                 .map(|version| (version, Likeness::Semantic))
         };
         let twin = exact.or_else(semantic);
@@ -172,7 +174,7 @@ impl Gathering<'_> {
                     let version = views.items.version(*row)?;
                     Some(Neighbour {
                         own: self.is_own(version),
-                        dominated: self.dominates(&views, version),
+                        dominated: self.dominates(&views, version, class),
                         ..known
                     })
                 })
@@ -192,12 +194,11 @@ impl Gathering<'_> {
     }
 
     /// Whether whoever will see the write sees this version (SHARE-39).
-    fn dominates(&self, views: &Views, version: &Version) -> bool {
+    fn dominates(&self, views: &Views, version: &Version, class: &Class) -> bool {
         let reaches = version.tier == Tier::Shared || self.is_own(version);
-        let agent = self.call.caller.agent();
-        let Some(class) = views.items.class_of(version).filter(|_| reaches) else { return false };
-        let used = views.graphs.resources_of(agent, Moment { lsn: views.lsn(), time: self.now });
-        class.agents.iter().all(|one| *one == agent) && class.resources.iter().all(|one| used.contains(one))
+        let Some(known) = views.items.class_of(version).filter(|_| reaches) else { return false };
+        known.agents.iter().all(|one| class.agents.contains(one))
+            && known.resources.iter().all(|one| class.resources.contains(one))
     }
 
     fn dependents(&self, views: &Views) -> u64 {
@@ -360,6 +361,12 @@ impl Gathering<'_> {
         }
         false
     }
+}
+
+/// Whether a version that says the same may stand for a write of this class. In the shared pool only one that is seen by whoever
+/// would see the write does: else others would learn from its absence what is hidden from them (SHARE-42).
+pub(super) fn may_be_twin(views: &Views, version: &Version, class: &Class) -> bool {
+    version.tier == Tier::Private || views.items.class_of(version) == Some(class)
 }
 
 /// What was found when a write was compared with what is known.

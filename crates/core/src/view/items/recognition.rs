@@ -168,7 +168,7 @@ impl ItemsView {
             if let Some((lsn, _)) = version.ended {
                 self.ended.push((lsn, row as Row));
             }
-            *self.layer_versions.entry((version.owner, version.namespace, version.layer)).or_default() += 1;
+            *self.layer_versions.entry(version.counted_with()).or_default() += 1;
             if row >= self.lapsed as usize {
                 self.token_of.insert(version.token, row as Row);
                 if let Some(request) = version.request {

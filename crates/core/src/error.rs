@@ -190,6 +190,8 @@ codes! {
     GateUnreachable => "GATE_UNREACHABLE", Unavailable;
     /// Most models do not find the statement in its excerpts.
     ConsensusMissing => "CONSENSUS_MISSING", Conflict;
+    /// The agent may not write there, or not about that.
+    OutOfBounds => "OUT_OF_BOUNDS", Forbidden;
     /// A fault of ours; the log has the details.
     Internal => "INTERNAL", Internal;
 }

@@ -68,6 +68,8 @@ pub struct Governance {
     pub refusals_kept: Period,
     /// How long a writer waits for a person at most.
     pub sync_wait: Period,
+    /// How often everything durable is verified again; none for never.
+    pub reverify_every: Option<Period>,
     /// Documents whose address begins like this are official.
     pub official_sources: Vec<String>,
 }
@@ -89,6 +91,7 @@ impl Default for Governance {
             refusals_max: 1_000,
             refusals_kept: Period::from_days(30),
             sync_wait: Period::from_secs(300),
+            reverify_every: Some(Period::from_days(1)),
             official_sources: Vec::new(),
         }
     }

@@ -12,7 +12,7 @@ mod turn;
 
 pub(crate) use asked::Asked;
 pub(crate) use commit::{Commit, sign};
-pub(crate) use facts::caught_up;
+pub(crate) use facts::{borne_out, caught_up, standing};
 pub(crate) use flight::{Flight, Flights};
 pub(crate) use heads::{contributed, version_conflict};
 use heads::{replaced, still_head};
@@ -426,6 +426,7 @@ pub(crate) fn gather(
         reach: views.graphs.resources_of(caller.agent(), at).into_iter().collect(),
         trust_declared: views.identity.agent(caller.agent()).is_some_and(|agent| agent.trust_declared),
         sharing: views.policies.shares(caller.user(), caller.agent()),
+        bounds: views.policies.bounds(caller.agent()),
         ..GateFacts::default()
     };
     for (place, name) in request.resources.iter().enumerate() {

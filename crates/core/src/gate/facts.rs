@@ -1,6 +1,6 @@
 //! What the engine gathers before the gates run, all of it under the caller's predicate.
 
-use super::{Consensus, RemoteFinding, Strictness};
+use super::{Bounds, Consensus, RemoteFinding, Strictness};
 use crate::claim::Contradiction;
 use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
 use crate::schema::Delta;
@@ -98,6 +98,8 @@ pub struct GateFacts {
     pub reach: Vec<ResourceId>,
     /// Whether the agent's own word on what it used is taken.
     pub trust_declared: bool,
+    /// Where the agent may write; none, and it may everywhere.
+    pub bounds: Vec<Bounds>,
     /// Whether policy lets the caller share.
     pub sharing: bool,
     /// The versions it says it derives from, or the place of one that is missing or hidden.
@@ -106,6 +108,8 @@ pub struct GateFacts {
     pub inherited: (Vec<AgentId>, Vec<ResourceId>),
     /// The head that it replaces.
     pub replaced: Option<Version>,
+    /// The namespace that this is in.
+    pub replaced_in: Option<String>,
     /// What was found about each evidence, in the order of the request.
     pub evidence: Vec<Weighed>,
     /// What is known about the same topic, closest first.

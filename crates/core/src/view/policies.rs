@@ -2,7 +2,7 @@
 
 use super::Opened;
 use crate::canonical::{Hash, unhex32};
-use crate::gate::Strictness;
+use crate::gate::{Bounds, Strictness};
 use crate::id::{AgentId, UserId};
 use crate::item::Layer;
 use crate::log::{Entry, Event, Lsn};
@@ -53,6 +53,20 @@ pub enum Policy {
     Runner {
         /// An Ed25519 key: 64 hex digits.
         public_key: String,
+    },
+    /// Where an agent may write, and about what (GOV-11.9); what is left out is not bound.
+    Bounds {
+        /// The agent, by id.
+        agent: String,
+        /// Only to these layers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        layers: Vec<String>,
+        /// Only to these namespaces.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        namespaces: Vec<String>,
+        /// Only items with these tags: at least one of them, and no other.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tags: Vec<String>,
     },
 }
 
@@ -140,6 +154,18 @@ impl PoliciesView {
             (concerns(&of, &user) && concerns(&by, &agent)).then_some(share == Share::On)
         });
         said.reduce(|all, one| all && one).unwrap_or(false)
+    }
+
+    /// The bounds of an agent; none, and it may write everywhere.
+    #[must_use]
+    pub fn bounds(&self, agent: AgentId) -> Vec<Bounds> {
+        let bound = agent.to_string();
+        let of_agent = self.all().filter_map(|(_, policy)| {
+            let Policy::Bounds { agent, layers, namespaces, tags } = policy else { return None };
+            let layers = layers.iter().filter_map(|word| Layer::from_word(word)).collect();
+            (agent == bound).then_some(Bounds { layers, namespaces, tags })
+        });
+        of_agent.collect()
     }
 
     /// Whether someone may look at the held writes of someone else.

@@ -80,6 +80,8 @@ impl Gathering<'_> {
             let at = Moment { lsn: views.lsn(), time: self.now };
             let mut facts = super::gather(&views, (request, &self.call.caller), &predicate, self.now);
             facts.replaced = super::replaced(&views, request, &predicate, at)?.cloned();
+            facts.replaced_in =
+                facts.replaced.as_ref().map(|version| views.items.namespace_of(version).to_owned());
             super::inherit(&views, facts.replaced.clone().as_ref(), &mut facts);
             facts
         };
@@ -395,7 +397,7 @@ fn neighbour(
 }
 
 /// How far a version can be relied on today: its evidence has aged since it was written.
-fn standing(views: &Views, index: &Index, version: &Version, now: Timestamp) -> Option<Standing> {
+pub(crate) fn standing(views: &Views, index: &Index, version: &Version, now: Timestamp) -> Option<Standing> {
     let row = views.items.row_of(version.id)?;
     let written = index.standing(row, version.confidence);
     let aged = freshness(version.layer, now.since(version.time));
@@ -432,7 +434,7 @@ pub(super) fn sources(
 }
 
 /// How far an excerpt bears a statement out: not at all if it says the opposite.
-fn borne_out(claim: &Claim, statement: &[String], excerpt: &str) -> f64 {
+pub(crate) fn borne_out(claim: &Claim, statement: &[String], excerpt: &str) -> f64 {
     let content = Content {
         kind: "note".to_owned(),
         key: None,

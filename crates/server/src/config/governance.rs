@@ -26,6 +26,8 @@ pub struct Governance {
     pub refusals_days: u64,
     /// How long a writer waits for a person at most.
     pub sync_wait_seconds: u64,
+    /// Hours between two rounds of verifying again what is durable; 0 for never.
+    pub reverify_hours: u64,
     /// Documents whose address begins like this are official.
     pub official_sources: Vec<String>,
     /// Where news of held writes is sent; empty for nowhere.
@@ -96,6 +98,7 @@ impl Default for Governance {
             refusals_max: engine.refusals_max,
             refusals_days: secs(engine.refusals_kept) / 86_400,
             sync_wait_seconds: secs(engine.sync_wait),
+            reverify_hours: engine.reverify_every.map_or(0, |every| secs(every) / 3_600),
             official_sources: engine.official_sources,
             webhook_url: String::new(),
             gates: Vec::new(),
@@ -140,6 +143,8 @@ impl Governance {
             refusals_max: self.refusals_max,
             refusals_kept: Period::from_days(self.refusals_days),
             sync_wait: Period::from_secs(self.sync_wait_seconds),
+            reverify_every: (self.reverify_hours > 0)
+                .then(|| Period::from_secs(self.reverify_hours.saturating_mul(3_600))),
             official_sources: self.official_sources.clone(),
         }
     }

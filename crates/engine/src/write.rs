@@ -5,6 +5,7 @@ mod commit;
 mod facts;
 mod flight;
 mod heads;
+mod knowledge;
 mod replay;
 mod retry;
 mod times;
@@ -16,6 +17,7 @@ pub(crate) use facts::{borne_out, caught_up, standing};
 pub(crate) use flight::{Flight, Flights};
 pub(crate) use heads::{contributed, version_conflict};
 use heads::{replaced, still_head};
+pub(crate) use knowledge::denies;
 pub(crate) use replay::{Replay, check_token};
 pub(crate) use retry::{Again, Waited, again};
 pub(crate) use times::{GateTimes, timed};
@@ -397,8 +399,9 @@ fn look(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> Result<(
     let mut stopwatch = tenant.gate_times.start();
     let gathered = facts::Gathering { tenant, call, asked, now }.facts()?;
     stopwatch.lap(GateTimes::FACTS);
-    let judged =
-        judge(asked.request.clone(), &call.caller, &gathered, &mut |gate| stopwatch.lap(gate.as_str()))?;
+    let mut request = asked.request.clone();
+    request.evidence.extend(gathered.knowledge.iter().map(|word| word.evidence.clone()));
+    let judged = judge(request, &call.caller, &gathered, &mut |gate| stopwatch.lap(gate.as_str()))?;
     Ok((judged, gathered))
 }
 

@@ -180,6 +180,13 @@ mod tests {
             &["--kind", "runner", "--public-key", "d75a"],
             &json!({"kind": "runner", "public_key": "d75a"}),
         );
+        let several = ["--namespace", "ward", "--namespace", "lab"];
+        check(
+            &[&["--kind", "bounds", "--agent", "nurse", "--layer", "episodic"][..], &several].concat(),
+            &json!({"kind": "bounds", "agent": "nurse", "layers": ["episodic"], "namespaces": ["ward", "lab"]}),
+        );
+        let line = [&["set", "name", "--kind", "write_path"][..], &several].concat();
+        assert!(body(&Only::parse_from(line).set).is_err());
         assert!(Only::try_parse_from(["set", "name"]).is_err());
         assert!(Only::try_parse_from(["set", "name", "--file", "f", "--kind", "approval"]).is_err());
     }

@@ -1,6 +1,6 @@
 //! What the engine gathers before the gates run, all of it under the caller's predicate.
 
-use super::{Bounds, Consensus, RemoteFinding, Strictness};
+use super::{Bounds, Consensus, KnowledgeWord, RemoteFinding, Strictness};
 use crate::claim::Contradiction;
 use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
 use crate::schema::Delta;
@@ -112,6 +112,8 @@ pub struct GateFacts {
     pub replaced_in: Option<String>,
     /// What was found about each evidence, in the order of the request.
     pub evidence: Vec<Weighed>,
+    /// What a knowledge base says of it; then the last of the evidence is that.
+    pub knowledge: Option<KnowledgeWord>,
     /// What is known about the same topic, closest first.
     pub neighbours: Vec<Neighbour>,
     /// Whether the statement contradicts itself, such as an end before its start.

@@ -18,6 +18,8 @@ pub struct Reweighed {
     pub now: Vec<Weighed>,
     /// Whether something it rests on, over however many steps, was taken back.
     pub withdrawn: bool,
+    /// Whether a knowledge base knows otherwise.
+    pub denied: bool,
     /// What was committed later on the same topic, and is at least as well founded.
     pub later: GateFacts,
 }
@@ -28,7 +30,7 @@ pub fn recheck(version: &Reweighed) -> Option<Recheck> {
     if version.withdrawn {
         return Some(Recheck::SourceWithdrawn);
     }
-    if !contradictions(&version.later).is_empty() {
+    if version.denied || !contradictions(&version.later).is_empty() {
         return Some(Recheck::Contradicted);
     }
     let least = factual::threshold(version.layer);
@@ -70,6 +72,7 @@ mod tests {
             then: vec![then],
             now: vec![now],
             withdrawn: false,
+            denied: false,
             later: GateFacts::default(),
         }
     }
@@ -94,6 +97,7 @@ mod tests {
         assert_eq!(recheck(&fresh()), Some(Recheck::BorneOut));
         assert_eq!(recheck(&Reweighed { withdrawn: true, ..fresh() }), Some(Recheck::SourceWithdrawn));
         assert_eq!(recheck(&Reweighed { later: opposed(0.92), ..fresh() }), Some(Recheck::Contradicted));
+        assert_eq!(recheck(&Reweighed { denied: true, ..fresh() }), Some(Recheck::Contradicted));
         assert_eq!(recheck(&Reweighed { later: opposed(0.85), ..fresh() }), Some(Recheck::BorneOut));
         let lost = version(0.95, weighed(1.0, 1.0), weighed(0.0, 1.0));
         assert_eq!(recheck(&lost), Some(Recheck::SupportLost));

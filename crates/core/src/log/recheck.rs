@@ -13,7 +13,7 @@ words! {
         2 SourceWithdrawn = "source_withdrawn",
         /// What it cites no longer says it.
         3 SupportLost = "support_lost",
-        /// Something that was committed later, and is as well founded, says otherwise.
+        /// Something that was committed later and is as well founded, or a knowledge base, says otherwise.
         4 Contradicted = "contradicted",
         /// It was flagged and nothing speaks against it any more, but its evidence never bore it out either.
         5 Unopposed = "unopposed",

@@ -5,7 +5,7 @@
 use super::is_gone;
 use crate::read::content;
 use crate::tenant::Tenant;
-use crate::write::{borne_out, standing};
+use crate::write::{borne_out, denies, standing};
 use std::collections::HashSet;
 use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
 use tabellion_core::error::Refusal;
@@ -53,6 +53,7 @@ pub(super) fn examine(
         then,
         now: today,
         withdrawn: look.is_withdrawn(),
+        denied: denies(tenant, &content),
         later: look.later(),
     }))
 }

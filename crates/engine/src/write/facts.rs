@@ -1,6 +1,6 @@
 //! What the gates are told: gathered under the caller's predicate, so that a verdict says nothing about what is hidden.
 
-use super::Asked;
+use super::{Asked, knowledge};
 use crate::Call;
 use crate::read::content;
 use crate::tenant::Tenant;
@@ -13,7 +13,7 @@ use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{
     Force, GateFacts, Known, Likeness, Neighbour, SEMANTIC_MIN, SUPPORT_UNSEEN, Strictness, Twin, Weighed,
-    WriteRequest, reliance, support,
+    WriteRequest, fact_score, reliance, support,
 };
 use tabellion_core::id::{ItemId, VersionId};
 use tabellion_core::item::{Content, Layer, Tier, TierWish};
@@ -96,6 +96,9 @@ impl Gathering<'_> {
         }
         if let Some(counsel) = &self.asked.counsel {
             counsel.tell(request, &mut facts);
+        }
+        if rules.factual > Force::Off {
+            self.consult(&mut facts);
         }
         let found = match (rules.contradiction, rules.dedup) {
             (Force::Off, Force::Off) => return Ok(facts),
@@ -224,6 +227,16 @@ impl Gathering<'_> {
             }
         };
         Ok(Twin { known, likeness, delta })
+    }
+
+    /// Adds what a knowledge base says, as a source.
+    fn consult(&self, facts: &mut GateFacts) {
+        let asked = knowledge::ask(self.tenant, &self.asked.request, self.now);
+        if let Some((word, weighed)) = asked.filter(|(word, one)| word.denies || helps(&facts.evidence, one))
+        {
+            facts.evidence.push(weighed);
+            facts.knowledge = Some(word);
+        }
     }
 
     fn weigh(&self, predicate: &Predicate, replaced: Option<&Version>) -> Result<Vec<Weighed>, Refusal> {
@@ -359,6 +372,11 @@ impl Gathering<'_> {
         }
         false
     }
+}
+
+/// Whether one more source raises what all bear out together.
+fn helps(evidence: &[Weighed], one: &Weighed) -> bool {
+    fact_score(std::slice::from_ref(one)) >= fact_score(evidence)
 }
 
 /// What was found when a write was compared with what is known.

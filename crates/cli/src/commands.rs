@@ -12,6 +12,7 @@ mod edge;
 mod eval;
 mod explain;
 mod export;
+mod flagged;
 mod get;
 mod head;
 mod history;
@@ -29,6 +30,7 @@ mod release;
 mod resource;
 mod restore;
 mod retract;
+mod reverify;
 mod revert;
 mod review;
 mod rollback;
@@ -75,6 +77,8 @@ pub(crate) enum Command {
     Quarantine(quarantine::Quarantine),
     Release(release::Release),
     Revert(revert::Revert),
+    Reverify(reverify::Reverify),
+    Flagged(flagged::Flagged),
     #[command(subcommand)]
     Review(review::Review),
     #[command(subcommand)]
@@ -136,6 +140,8 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Quarantine(args) => quarantine::run(&args, context),
         Command::Release(args) => release::run(&args, context),
         Command::Revert(args) => revert::run(&args, context),
+        Command::Reverify(args) => reverify::run(&args, context),
+        Command::Flagged(args) => flagged::run(&args, context),
         Command::Review(args) => review::run(&args, context),
         Command::Writes(args) => writes::run(&args, context),
         Command::Policy(args) => policy::run(&args, context),

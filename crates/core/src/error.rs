@@ -192,6 +192,10 @@ codes! {
     GateUnreachable => "GATE_UNREACHABLE", Unavailable;
     /// Most models do not find the statement in its excerpts.
     ConsensusMissing => "CONSENSUS_MISSING", Conflict;
+    /// The agent may not write there, or not about that.
+    OutOfBounds => "OUT_OF_BOUNDS", Forbidden;
+    /// A knowledge base knows another value.
+    KnowledgeDenies => "KNOWLEDGE_DENIES", Conflict;
     /// A fault of ours; the log has the details.
     Internal => "INTERNAL", Internal;
 }

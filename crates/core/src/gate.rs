@@ -3,16 +3,19 @@
 //! Invariant (gates are pure): a gate is a function of the request, the gathered facts and the time. Invariant (admitted
 //! means judged): an `Admitted` comes only from `judge`, and only an `Admitted` can be sealed.
 
+mod bounds;
 mod consensus;
 mod contradiction;
 mod dedup;
 mod evidence;
 mod facts;
 mod factual;
+mod knowledge;
 mod policy;
 mod procedure;
 mod provenance;
 mod read;
+mod recheck;
 mod remote;
 mod request;
 mod risk;
@@ -20,12 +23,15 @@ mod runner;
 mod schema;
 mod strictness;
 
+pub use bounds::Bounds;
 pub use consensus::Consensus;
 pub use contradiction::{Against, contradictions};
 pub use dedup::{SEMANTIC_MIN, duplicate};
 pub use facts::{Approval, GateFacts, Known, Likeness, Neighbour, Twin, Weighed};
 pub use factual::{SUPPORT_UNSEEN, authority, fact_score, support, threshold};
+pub use knowledge::KnowledgeWord;
 pub use read::{IDENTITY_FIELDS, JSON_DEPTH_MAX, read_write};
+pub use recheck::{Reweighed, recheck};
 pub use remote::{DEFERRAL_MAX, RemoteAnswer, RemoteFault, RemoteFinding};
 pub use request::{EvidenceDraft, Replaces, TripleDraft, WriteDraft, WriteRequest};
 pub use risk::{Hold, REPUTATION_MIN, Risk};
@@ -327,6 +333,7 @@ pub fn judge(
     remote::check(facts, GateName::Schema)?;
     passed(GateName::Schema);
     let assessment = Assessment::of(&request, facts);
+    knowledge::check(facts, rules.factual)?;
     evidence::check(&request, facts, rules.factual)?;
     let factual = factual::check(&request, facts, rules.factual)?;
     remote::check(facts, GateName::Factual)?;
@@ -341,6 +348,7 @@ pub fn judge(
     provenance::check(&request, facts)?;
     remote::check(facts, GateName::Provenance)?;
     passed(GateName::Provenance);
+    bounds::check(&request, facts)?;
     let tier = policy::tier(&request, facts)?;
     let mut causes: Vec<Cause> = Vec::new();
     let mut merging = None;

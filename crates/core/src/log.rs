@@ -6,6 +6,7 @@ mod entry;
 mod event;
 mod head;
 mod lsn;
+mod recheck;
 mod tree;
 
 pub use entry::{Actor, Entry, NotAnEntry, SealedRef};
@@ -15,6 +16,7 @@ pub use event::{
 };
 pub use head::{Head, SignedHead, SigningKey, VerifyingKey};
 pub use lsn::Lsn;
+pub use recheck::Recheck;
 pub use tree::{
     Frontier, TILE_LEVELS, Tile, consistency_proof, inclusion_proof, leaf_hash, node_hash, root_of,
     verify_consistency, verify_inclusion,

@@ -4,6 +4,7 @@
 //! beside it, and the same entries in the same order give the same view, byte for byte. Any view can be dropped and
 //! folded again. `Views` are folded with the commit; the `Index` trails it.
 
+mod checks;
 mod graphs;
 mod identity;
 mod index;
@@ -13,6 +14,7 @@ mod policies;
 mod reviews;
 mod sessions;
 
+pub use checks::{Check, ChecksView};
 pub use graphs::{Grant, GraphsView};
 pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
@@ -93,6 +95,9 @@ pub struct Views {
     /// Who may invoke which agent, and which agent may use which resource.
     #[n(6)]
     pub graphs: GraphsView,
+    /// What was found when versions were verified again.
+    #[n(7)]
+    pub checks: ChecksView,
 }
 
 /// Bytes that are not a checkpoint of these views.
@@ -101,7 +106,7 @@ pub struct Views {
 pub struct NotACheckpoint;
 
 /// Changes when the shape of a view changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 4;
+const CHECKPOINT_SHAPE: u32 = 5;
 
 impl Views {
     /// The position up to which entries are folded in.
@@ -132,6 +137,7 @@ impl Views {
         self.reviews.apply(entry);
         self.policies.apply(entry, opened);
         self.graphs.apply(entry);
+        self.checks.apply(entry);
         self.lsn = entry.lsn;
         self.time = entry.time;
     }

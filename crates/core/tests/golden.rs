@@ -10,8 +10,8 @@ use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, ReviewId, RoleId, T
 use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
     Actor, AgentStatus, AuditRecord, Decision, Edge, Entry, Event, Frontier, GrantedEdge, Head, IssuedKey,
-    LogName, Lsn, Payload, Principal, Prints, SealedRef, SigningKey, StagedWrite, Support, WrittenVersion,
-    leaf_hash,
+    LogName, Lsn, Payload, Principal, Prints, Recheck, SealedRef, SigningKey, StagedWrite, Support,
+    WrittenVersion, leaf_hash,
 };
 use tabellion_core::seal::{DataKey, Sealed, Secret, commitment};
 use tabellion_core::time::Timestamp;
@@ -137,6 +137,15 @@ fn entries() -> Vec<(&'static str, Entry)> {
         (
             "agent_status_set",
             entry(316, actor(), Event::AgentStatusSet { agent, status: AgentStatus::Retired }, sealed),
+        ),
+        (
+            "item_reverified",
+            entry(
+                317,
+                Actor::SERVER,
+                Event::ItemReverified { item, version, finding: Recheck::SourceWithdrawn },
+                None,
+            ),
         ),
         ("audited", entry(1, actor(), Event::Audited(audited), None)),
     ]

@@ -15,6 +15,7 @@ use tabellion_core::canonical::{hex, unhex32};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Strictness, WriteRequest, is_public_key};
 use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
+use tabellion_core::item::Layer;
 use tabellion_core::log::{Event, Lsn, Payload};
 use tabellion_core::policy::{PolicyKind, SharingPolicy};
 use tabellion_core::schema::{CompiledSchema, Schema};
@@ -24,6 +25,9 @@ use tabellion_core::view::{Moment, Policy, Version, Views};
 const NAME_CHARS_MAX: usize = 64;
 /// Items that one revert or one flagging of dependents touches at most.
 const ITEMS_MAX: usize = 100_000;
+
+/// Namespaces or tags that an agent is bound to.
+const BOUNDS_MAX: usize = 100;
 
 /// Schemas that were compiled, by where they were registered.
 #[derive(Default)]
@@ -72,7 +76,7 @@ fn checked_policy(tenant: &Tenant, call: &Call, name: &str, body: Value) -> Resu
         return Err(Refusal::new(Code::SchemaInvalid, "a policy needs a plain name").with(vec![fault]));
     }
     let policy: Policy = serde_json::from_value(body).map_err(|error| {
-        let kinds = "kind: write_path | official_sources | approval | reviewer | runner | read | write_private | write_shared, with the fields of that kind";
+        let kinds = "kind: write_path | official_sources | approval | reviewer | runner | bounds | read | write_private | write_shared, with the fields of that kind";
         let fault = Fault::new("", Code::ConstraintViolation, kinds).found(error.to_string());
         Refusal::new(Code::SchemaInvalid, "this is no policy; see errors").with(vec![fault])
     })?;
@@ -160,6 +164,20 @@ fn settled(tenant: &Tenant, name: &str, policy: Policy) -> Result<Policy, Refusa
             Some(key) => Policy::Runner { public_key: hex(&key) },
             None => return Err(wrong("/public_key", "an Ed25519 public key as 64 hex digits".to_owned())),
         },
+        Policy::Bounds { agent, layers, namespaces, tags } => {
+            let unknown = layers.iter().any(|word| Layer::from_word(word).is_none());
+            if unknown || layers.len() > Layer::ALL.len() {
+                return Err(wrong("/layers", format!("each one of {}, once", Layer::words())));
+            }
+            for (path, texts) in [("/namespaces", &namespaces), ("/tags", &tags)] {
+                if texts.len() > BOUNDS_MAX || texts.iter().any(|text| text.is_empty() || text.len() > 256) {
+                    return Err(wrong(path, format!("up to {BOUNDS_MAX} words, none empty")));
+                }
+            }
+            let agent = agent_id(tenant, &agent)
+                .map_err(|_| wrong("/agent", "the name or id of an agent".to_owned()))?;
+            Policy::Bounds { agent: agent.to_string(), layers, namespaces, tags }
+        }
     })
 }
 

@@ -26,6 +26,7 @@ mod proof;
 mod read;
 pub mod reply;
 mod reputation;
+mod reverify;
 mod review;
 mod search;
 mod sequencer;
@@ -169,6 +170,7 @@ impl Engine {
         };
         let tenant = Tenant::open(id, &options).map(Arc::new)?;
         kept::start(&tenant).map_err(|error| OpenError(format!("no thread for deferrals: {error}")))?;
+        reverify::start(&tenant).map_err(|error| OpenError(format!("no thread for sweeps: {error}")))?;
         Ok(tenant)
     }
 

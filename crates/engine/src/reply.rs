@@ -4,7 +4,9 @@ mod access;
 mod governed;
 
 pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, WhoReply};
-pub use governed::{Feedback, Ground, KeptReply, Quarantined, Reverted, ReviewReply, Verdict};
+pub use governed::{
+    Decided, Feedback, Flag, Ground, KeptReply, Quarantined, Reverified, Reverted, ReviewReply, Verdict,
+};
 
 use tabellion_core::access::Role;
 use tabellion_core::canonical::Hash;

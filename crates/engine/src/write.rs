@@ -5,6 +5,7 @@ mod commit;
 mod facts;
 mod flight;
 mod heads;
+mod knowledge;
 mod replay;
 mod retry;
 mod times;
@@ -12,10 +13,11 @@ mod turn;
 
 pub(crate) use asked::Asked;
 pub(crate) use commit::{Commit, sign};
-pub(crate) use facts::caught_up;
+pub(crate) use facts::{borne_out, caught_up, standing};
 pub(crate) use flight::{Flight, Flights};
 pub(crate) use heads::{contributed, version_conflict};
 use heads::{replaced, still_head};
+pub(crate) use knowledge::denies;
 pub(crate) use replay::{Replay, check_token};
 pub(crate) use retry::{Again, Waited, again};
 pub(crate) use times::{GateTimes, timed};
@@ -402,8 +404,9 @@ fn look(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> Result<(
     let mut stopwatch = tenant.gate_times.start();
     let gathered = facts::Gathering { tenant, call, asked, now }.facts()?;
     stopwatch.lap(GateTimes::FACTS);
-    let judged =
-        judge(asked.request.clone(), &call.caller, &gathered, &mut |gate| stopwatch.lap(gate.as_str()))?;
+    let mut request = asked.request.clone();
+    request.evidence.extend(gathered.knowledge.iter().map(|word| word.evidence.clone()));
+    let judged = judge(request, &call.caller, &gathered, &mut |gate| stopwatch.lap(gate.as_str()))?;
     Ok((judged, gathered))
 }
 
@@ -433,6 +436,7 @@ pub(crate) fn gather(
         reach: views.graphs.resources_of(caller.agent(), at).into_iter().collect(),
         trust_declared: views.identity.agent(caller.agent()).is_some_and(|agent| agent.trust_declared),
         sharing: sharing::is_on(tenant, caller, views),
+        bounds: views.policies.bounds(caller.agent()),
         ..GateFacts::default()
     };
     for (place, name) in request.resources.iter().enumerate() {

@@ -64,6 +64,9 @@ pub enum ConfigError {
     /// An address that nothing can be sent to.
     #[error("governance.webhook_url must begin with http:// or https://, or be empty for none")]
     Webhook,
+    /// Facts that cannot be had.
+    #[error("governance.knowledge, {}: {}", .0.display(), .1)]
+    Knowledge(PathBuf, String),
     /// Somebody outside who could not be asked.
     #[error("{0}")]
     Advisers(String),

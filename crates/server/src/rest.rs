@@ -18,7 +18,7 @@ use crate::app::App;
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::routing::{delete, get, post, put};
-use routes::{access, batch, events, govern, items, principals, probes, reviews, trail, writes};
+use routes::{access, batch, events, govern, items, principals, probes, reverify, reviews, trail, writes};
 use std::sync::Arc;
 
 /// Every REST route.
@@ -40,6 +40,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/whoami", get(principals::whoami))
         .route("/v1/items", get(items::list_items).post(items::write_item))
         .route("/v1/items:batch", post(batch::write_batch))
+        .route("/v1/items:reverify", post(reverify::reverify_items))
+        .route("/v1/items:flagged", get(reverify::list_flagged))
         .route(
             "/v1/items/{id}",
             get(items::read_item)

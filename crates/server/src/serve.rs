@@ -24,7 +24,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_engine::ports::{Clock, ManualClock, SystemClock, SystemEntropy};
-use tabellion_engine::{Engine, FirstStart, OpenError, Options};
+use tabellion_engine::{Engine, FirstStart, Governance, OpenError, Options};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tower::ServiceExt;
@@ -185,6 +185,12 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
     if let Some(embedder) = &embedder {
         tracing::info!(model = embedder.model(), dimensions = embedder.dimensions(), "embedding model");
     }
+    let governed = config.governance.clone();
+    let knowledge = tokio::task::spawn_blocking(move || governed.facts());
+    let knowledge = knowledge.await.map_err(|_| ServeError::Lost)??;
+    if let Some(base) = &knowledge {
+        tracing::info!(name = base.name(), facts = base.len(), edition = base.edition(), "knowledge base");
+    }
     let options = Options {
         embedder,
         data: Some(config.data.clone()),
@@ -196,7 +202,7 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
         entropy: Arc::new(SystemEntropy),
         limits: config.limits.engine(),
         audit_reads: config.audit_reads(),
-        governance: config.governance.engine(),
+        governance: Governance { knowledge, ..config.governance.engine() },
         advisers: config.governance.advisers(secrets.judge_key, &tokio::runtime::Handle::current())?,
     };
     let opened =

@@ -85,7 +85,10 @@ fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
         entropy: Arc::new(SystemEntropy),
         limits: EngineLimits::default(),
         audit_reads: AuditReads::default(),
-        governance: config.governance.engine(),
+        governance: tabellion_engine::Governance {
+            knowledge: config.governance.facts()?,
+            ..config.governance.engine()
+        },
         advisers: config.governance.advisers(secrets.judge_key, runtime.handle())?,
     };
     let _within = runtime.enter();

@@ -1,6 +1,6 @@
 //! What the engine gathers before the gates run, all of it under the caller's predicate.
 
-use super::{Consensus, RemoteFinding, Strictness};
+use super::{Bounds, Consensus, KnowledgeWord, RemoteFinding, Strictness};
 use crate::claim::Contradiction;
 use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
 use crate::schema::Delta;
@@ -99,6 +99,8 @@ pub struct GateFacts {
     pub reach: Vec<ResourceId>,
     /// Whether the agent's own word on what it used is taken.
     pub trust_declared: bool,
+    /// Where the agent may write; none, and it may everywhere.
+    pub bounds: Vec<Bounds>,
     /// Whether policy lets the caller share.
     pub sharing: bool,
     /// The versions it says it derives from, or the place of one that is missing or hidden.
@@ -107,8 +109,12 @@ pub struct GateFacts {
     pub inherited: (Vec<AgentId>, Vec<ResourceId>),
     /// The head that it replaces.
     pub replaced: Option<Version>,
+    /// The namespace that this is in.
+    pub replaced_in: Option<String>,
     /// What was found about each evidence, in the order of the request.
     pub evidence: Vec<Weighed>,
+    /// What a knowledge base says of it; then the last of the evidence is that.
+    pub knowledge: Option<KnowledgeWord>,
     /// What is known about the same topic, closest first.
     pub neighbours: Vec<Neighbour>,
     /// Whether the statement contradicts itself, such as an end before its start.

@@ -171,6 +171,19 @@ pub enum Event {
         #[n(1)]
         status: AgentStatus,
     },
+    /// A version was verified again, by the server itself.
+    #[n(22)]
+    ItemReverified {
+        /// The item.
+        #[n(0)]
+        item: ItemId,
+        /// The version.
+        #[n(1)]
+        version: VersionId,
+        /// How it was found.
+        #[n(2)]
+        finding: super::Recheck,
+    },
     /// Audit log only: who did what, and how it ended.
     #[n(32)]
     Audited(#[n(0)] AuditRecord),

@@ -157,6 +157,7 @@ impl GraphsView {
             | Event::SchemaSet
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
+            | Event::ItemReverified { .. }
             | Event::Audited(_) => return,
         }
         self.epoch += 1;

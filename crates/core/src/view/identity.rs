@@ -248,6 +248,7 @@ impl IdentityView {
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }
+            | Event::ItemReverified { .. }
             | Event::Audited(_) => return,
         }
         self.epoch += 1;

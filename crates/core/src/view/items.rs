@@ -342,6 +342,7 @@ impl ItemsView {
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }
+            | Event::ItemReverified { .. }
             | Event::Audited(_) => {}
         }
     }

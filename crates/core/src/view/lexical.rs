@@ -162,6 +162,7 @@ impl LexicalView {
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }
+            | Event::ItemReverified { .. }
             | Event::Audited(_) => {}
         }
     }

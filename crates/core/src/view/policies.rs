@@ -2,7 +2,7 @@
 
 use super::Opened;
 use crate::canonical::{Hash, unhex32};
-use crate::gate::Strictness;
+use crate::gate::{Bounds, Strictness};
 use crate::id::AgentId;
 use crate::item::Layer;
 use crate::log::{Entry, Event, Lsn};
@@ -51,6 +51,20 @@ pub enum Policy {
         /// An Ed25519 key: 64 hex digits.
         public_key: String,
     },
+    /// Where an agent may write, and about what (GOV-11.9); what is left out is not bound.
+    Bounds {
+        /// The agent, by id.
+        agent: String,
+        /// Only to these layers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        layers: Vec<String>,
+        /// Only to these namespaces.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        namespaces: Vec<String>,
+        /// Only items with these tags: at least one of them, and no other.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tags: Vec<String>,
+    },
 }
 
 impl Policy {
@@ -65,7 +79,8 @@ impl Policy {
             | Self::OfficialSources { .. }
             | Self::Approval { .. }
             | Self::Reviewer { .. }
-            | Self::Runner { .. } => None,
+            | Self::Runner { .. }
+            | Self::Bounds { .. } => None,
         }
     }
 }
@@ -151,6 +166,18 @@ impl PoliciesView {
     pub(super) fn index(&mut self) {
         let proven = |(name, body): (&String, &String)| Some((name.clone(), checked(name, body)?));
         self.sharing = self.policies.iter().filter_map(proven).collect();
+    }
+
+    /// The bounds of an agent; none, and it may write everywhere.
+    #[must_use]
+    pub fn bounds(&self, agent: AgentId) -> Vec<Bounds> {
+        let bound = agent.to_string();
+        let of_agent = self.all().filter_map(|(_, policy)| {
+            let Policy::Bounds { agent, layers, namespaces, tags } = policy else { return None };
+            let layers = layers.iter().filter_map(|word| Layer::from_word(word)).collect();
+            (agent == bound).then_some(Bounds { layers, namespaces, tags })
+        });
+        of_agent.collect()
     }
 
     /// Whether someone may look at the held writes of someone else.

@@ -1,6 +1,6 @@
 //! What the gates are told: gathered under the caller's predicate, so that a verdict says nothing about what is hidden.
 
-use super::Asked;
+use super::{Asked, knowledge};
 use crate::Call;
 use crate::read::content;
 use crate::tenant::Tenant;
@@ -13,7 +13,7 @@ use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{
     Force, GateFacts, Known, Likeness, Neighbour, SEMANTIC_MIN, SUPPORT_UNSEEN, Strictness, Twin, Weighed,
-    WriteRequest, reliance, support,
+    WriteRequest, fact_score, reliance, support,
 };
 use tabellion_core::id::{ItemId, VersionId};
 use tabellion_core::item::{Content, Layer, Tier};
@@ -84,6 +84,8 @@ impl Gathering<'_> {
             let at = Moment { lsn: views.lsn(), time: self.now };
             let mut facts = super::gather(self.tenant, self.call, &views, request, &predicate);
             facts.replaced = super::replaced(&views, request, &predicate, at)?.cloned();
+            facts.replaced_in =
+                facts.replaced.as_ref().map(|version| views.items.namespace_of(version).to_owned());
             super::inherit(&views, facts.replaced.clone().as_ref(), &mut facts);
             facts
         };
@@ -98,6 +100,9 @@ impl Gathering<'_> {
         }
         if let Some(counsel) = &self.asked.counsel {
             counsel.tell(request, &mut facts);
+        }
+        if rules.factual > Force::Off {
+            self.consult(&mut facts);
         }
         let found = match (rules.contradiction, rules.dedup) {
             (Force::Off, Force::Off) => return Ok(facts),
@@ -226,6 +231,16 @@ impl Gathering<'_> {
             }
         };
         Ok(Twin { known, likeness, delta })
+    }
+
+    /// Adds what a knowledge base says, as a source.
+    fn consult(&self, facts: &mut GateFacts) {
+        let asked = knowledge::ask(self.tenant, &self.asked.request, self.now);
+        if let Some((word, weighed)) = asked.filter(|(word, one)| word.denies || helps(&facts.evidence, one))
+        {
+            facts.evidence.push(weighed);
+            facts.knowledge = Some(word);
+        }
     }
 
     fn weigh(&self, predicate: &Predicate, replaced: Option<&Version>) -> Result<Vec<Weighed>, Refusal> {
@@ -369,6 +384,11 @@ pub(super) fn may_be_twin(views: &Views, version: &Version, class: &Class) -> bo
     version.tier == Tier::Private || views.items.class_of(version) == Some(class)
 }
 
+/// Whether one more source raises what all bear out together.
+fn helps(evidence: &[Weighed], one: &Weighed) -> bool {
+    fact_score(std::slice::from_ref(one)) >= fact_score(evidence)
+}
+
 /// What was found when a write was compared with what is known.
 #[derive(Default)]
 struct Compared {
@@ -405,7 +425,7 @@ fn neighbour(
 }
 
 /// How far a version can be relied on today: its evidence has aged since it was written.
-fn standing(views: &Views, index: &Index, version: &Version, now: Timestamp) -> Option<Standing> {
+pub(crate) fn standing(views: &Views, index: &Index, version: &Version, now: Timestamp) -> Option<Standing> {
     let row = views.items.row_of(version.id)?;
     let written = index.standing(row, version.confidence);
     let aged = freshness(version.layer, now.since(version.time));
@@ -442,7 +462,7 @@ pub(super) fn sources(
 }
 
 /// How far an excerpt bears a statement out: not at all if it says the opposite.
-fn borne_out(claim: &Claim, statement: &[String], excerpt: &str) -> f64 {
+pub(crate) fn borne_out(claim: &Claim, statement: &[String], excerpt: &str) -> f64 {
     let content = Content {
         kind: "note".to_owned(),
         key: None,

@@ -24,6 +24,37 @@ impl From<reply::Quarantined> for proto::QuarantineReply {
     }
 }
 
+impl From<reply::Flag> for proto::Flag {
+    fn from(flag: reply::Flag) -> Self {
+        Self {
+            id: flag.item.to_string(),
+            version: flag.version.to_string(),
+            layer: flag.layer.as_str().to_owned(),
+            finding: flag.finding.as_str().to_owned(),
+            since: flag.since.to_string(),
+        }
+    }
+}
+
+impl From<Vec<reply::Flag>> for proto::ListFlaggedReply {
+    fn from(flags: Vec<reply::Flag>) -> Self {
+        Self { flagged: flags.into_iter().map(Into::into).collect() }
+    }
+}
+
+impl From<reply::Reverified> for proto::ReverifyReply {
+    fn from(reply: reply::Reverified) -> Self {
+        Self {
+            checked: reply.checked,
+            passed: reply.passed,
+            failed: reply.failed,
+            aged: reply.aged,
+            flagged: reply.flagged.into_iter().map(Into::into).collect(),
+            next: reply.next,
+        }
+    }
+}
+
 impl From<reply::KeptReply> for proto::KeptWrite {
     fn from(kept: reply::KeptReply) -> Self {
         let kept = KeptBody::from(kept);
@@ -129,6 +160,13 @@ impl From<Vec<reply::ReviewReply>> for proto::ListReviewsReply {
     }
 }
 
+impl From<reply::Decided> for proto::DecidedTopic {
+    fn from(decided: reply::Decided) -> Self {
+        let reply::Decided { layer, topic, approved, rejected } = decided;
+        Self { layer: layer.as_str().to_owned(), topic, approved, rejected }
+    }
+}
+
 impl From<reply::Feedback> for proto::Feedback {
     fn from(feedback: reply::Feedback) -> Self {
         let decided = feedback.decided.into_iter().map(|(layer, approved, rejected)| proto::Decided {
@@ -141,6 +179,7 @@ impl From<reply::Feedback> for proto::Feedback {
             reputation: feedback.reputation,
             decided: decided.collect(),
             rejections: feedback.rejections.into_iter().map(Into::into).collect(),
+            topics: feedback.topics.into_iter().map(Into::into).collect(),
         }
     }
 }
@@ -195,6 +234,9 @@ fn policy((id, policy): (String, Policy)) -> proto::Policy {
             proto::Policy { reviewer: Some(reviewer), user: Some(user), ..named("reviewer") }
         }
         Policy::Runner { public_key } => proto::Policy { public_key: Some(public_key), ..named("runner") },
+        Policy::Bounds { agent, layers, namespaces, tags } => {
+            proto::Policy { agent: Some(agent), layers, namespaces, tags, ..named("bounds") }
+        }
     }
 }
 
@@ -216,6 +258,10 @@ pub(super) fn policy_body(asked: proto::Policy) -> Value {
     put("reviewer", asked.reviewer.map(Value::String));
     put("user", asked.user.map(Value::String));
     put("public_key", asked.public_key.map(Value::String));
+    put("agent", asked.agent.map(Value::String));
+    for (name, texts) in [("layers", asked.layers), ("namespaces", asked.namespaces), ("tags", asked.tags)] {
+        put(name, (!texts.is_empty()).then(|| json!(texts)));
+    }
     body.extend(asked.sharing.map(|rules| object(rules, &mut Vec::new())).into_iter().flatten());
     Value::Object(body)
 }
@@ -271,6 +317,7 @@ mod tests {
         check(
             json!({"kind": "read", "steps": [{"step": "redact", "classes": ["email"]}, {"step": "anonymise"}]}),
         );
+        check(json!({"kind": "bounds", "agent": "agt_a", "layers": ["episodic"], "tags": ["medical"]}));
     }
 
     #[test]

@@ -111,8 +111,12 @@ pub(super) fn feedback(feedback: &Feedback) -> String {
     let decided = feedback.decided.iter().map(|(layer, approved, rejected)| {
         format!("{}: {approved} approved, {rejected} rejected", layer.as_str())
     });
+    let topics = feedback.topics.iter().map(|one| {
+        let (topic, layer) = (quoted(&one.topic), one.layer.as_str());
+        format!("about {topic}, {layer}: {} approved, {} rejected", one.approved, one.rejected)
+    });
     let rejections = feedback.rejections.iter().map(review);
-    lines(format!("reputation {reputation}"), decided.chain(rejections))
+    lines(format!("reputation {reputation}"), decided.chain(topics).chain(rejections))
 }
 
 pub(super) fn whoami(who: &WhoAmI) -> String {

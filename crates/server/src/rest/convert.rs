@@ -12,7 +12,7 @@ use tabellion_core::provenance::Evidence;
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_engine::Notice;
 use tabellion_engine::reply::{
-    AgentReply, AuditRow, Changed, ConsistencyReply, Deferral, Feedback, Found, Ground, HeadReply,
+    AgentReply, AuditRow, Changed, ConsistencyReply, Decided, Deferral, Feedback, Found, Ground, HeadReply,
     InclusionReply, ItemReply, KeptReply, KeyReply, LogReport, NewKey, NewTenant, OutcomeReply,
     OutcomeReport, Page, Quarantined, ResourceReply, Reverted, ReviewReply, RevokedKey, SearchQuery,
     SearchReply, UserReply, Verdict, VerifyReport, VersionReply, WhoAmI, WriteStatus, Written,
@@ -179,6 +179,13 @@ impl From<Notice> for NoticeBody {
     }
 }
 
+impl From<Decided> for TopicBody {
+    fn from(decided: Decided) -> Self {
+        let Decided { layer, topic, approved, rejected } = decided;
+        Self { layer: layer.as_str(), topic, approved, rejected }
+    }
+}
+
 impl From<Feedback> for FeedbackBody {
     fn from(feedback: Feedback) -> Self {
         let decided = feedback.decided.into_iter().map(|(layer, approved, rejected)| DecidedBody {
@@ -190,6 +197,7 @@ impl From<Feedback> for FeedbackBody {
             agent: feedback.agent.to_string(),
             reputation: feedback.reputation,
             decided: decided.collect(),
+            topics: feedback.topics.into_iter().map(Into::into).collect(),
             rejections: feedback.rejections.into_iter().map(Into::into).collect(),
         }
     }

@@ -4,7 +4,9 @@
 //! here, so that it is said once.
 
 use super::dto::{PolicyNameText, WriteBody};
-use super::routes::{access, batch, events, govern, items, principals, probes, reviews, trail, writes};
+use super::routes::{
+    access, batch, events, govern, items, principals, probes, reverify, reviews, trail, writes,
+};
 use crate::guard::REQUEST_ID;
 use crate::refusal::RefusalBody;
 use axum::body::Bytes;
@@ -38,6 +40,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         items::write_item, items::list_items, batch::write_batch,
         items::read_item, items::update_item, items::retract_item,
         items::rollback_item, items::pin_item, items::unpin_item, items::quarantine_item, items::release_item,
+        reverify::reverify_items, reverify::list_flagged,
         items::list_versions, items::read_provenance,
         items::search, items::report_outcome,
         writes::list_writes, writes::read_write, writes::reopen_write,
@@ -79,13 +82,14 @@ struct EveryOperation;
 const UPDATE: &str = "Update";
 
 /// The operations that go without a body: every field of it may be left out.
-const BODY_OPTIONAL: [&str; 8] = [
+const BODY_OPTIONAL: [&str; 9] = [
     "rollback_item",
     "pin_item",
     "unpin_item",
     "quarantine_item",
     "release_item",
     "write_batch",
+    "reverify_items",
     "grant_edge",
     "revoke_edge",
 ];

@@ -9,6 +9,7 @@ pub(super) mod govern;
 pub(super) mod items;
 pub(super) mod principals;
 pub(super) mod probes;
+pub(super) mod reverify;
 pub(super) mod reviews;
 pub(super) mod trail;
 pub(super) mod writes;

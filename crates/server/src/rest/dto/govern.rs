@@ -283,6 +283,8 @@ pub(crate) struct FeedbackBody {
     pub(crate) reputation: Option<f64>,
     /// Held writes by how they were decided.
     pub(crate) decided: Vec<DecidedBody>,
+    /// The same by layer and topic: the busiest first, at most twenty.
+    pub(crate) topics: Vec<TopicBody>,
     /// The latest refusals by people, newest first.
     pub(crate) rejections: Vec<ReviewBody>,
 }
@@ -294,6 +296,21 @@ pub(crate) struct DecidedBody {
     /// The layer.
     #[schema(value_type = LayerWord)]
     pub(crate) layer: &'static str,
+    /// How many people said yes to.
+    pub(crate) approved: u64,
+    /// How many people said no to.
+    pub(crate) rejected: u64,
+}
+
+/// Held writes about one thing, by how they were decided.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DecidedTopic)]
+pub(crate) struct TopicBody {
+    /// Their layer.
+    #[schema(value_type = LayerWord)]
+    pub(crate) layer: &'static str,
+    /// What they are about: the subject of the triple, else the key, else the kind, in lower case.
+    pub(crate) topic: String,
     /// How many people said yes to.
     pub(crate) approved: u64,
     /// How many people said no to.
@@ -412,6 +429,21 @@ pub(crate) enum PolicyBody {
         /// An Ed25519 key.
         #[schema(pattern = "^[0-9a-fA-F]{64}$")]
         public_key: String,
+    },
+    /// Where an agent may write, and about what; a list that is left out or empty does not bind.
+    Bounds {
+        /// The agent, by id or name.
+        #[schema(value_type = ReferenceText)]
+        agent: String,
+        /// Only to these layers.
+        #[schema(value_type = Option<Vec<LayerWord>>, nullable = false, max_items = 5)]
+        layers: Option<Vec<String>>,
+        /// Only to these namespaces.
+        #[schema(nullable = false, max_items = 100)]
+        namespaces: Option<Vec<String>>,
+        /// Only items with these tags: at least one of them, and no other.
+        #[schema(value_type = Option<Vec<TagText>>, nullable = false, max_items = 100)]
+        tags: Option<Vec<String>>,
     },
 }
 

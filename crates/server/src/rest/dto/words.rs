@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use tabellion_core::access::Role;
 use tabellion_core::gate::{GateName, Hold, Strictness};
 use tabellion_core::item::{Layer, Operation, Status, Tier, TierWish};
-use tabellion_core::log::{AgentStatus, Decision, LogName};
+use tabellion_core::log::{AgentStatus, Decision, LogName, Recheck};
 use tabellion_core::policy::{Class, Day, PrivateParents, Scalar, Share};
 use tabellion_core::provenance::SourceType;
 use tabellion_core::rank::Knob;
@@ -63,6 +63,7 @@ text_type! {
     HashText, "Hash", text().pattern(Some("^[0-9a-f]{64}$"));
     SignatureText, "Signature", text().pattern(Some("^[0-9a-f]{128}$"));
     SecretText, "Secret", text().pattern(Some("^tab_")).description(Some("a credential; shown this once"));
+    RecheckWord, "Finding", one_of(Recheck::ALL.iter().map(|word| word.as_str()));
     LayerWord, "Layer", one_of(Layer::ALL.iter().map(|word| word.as_str()));
     TierWord, "Tier", one_of(Tier::ALL.iter().map(|word| word.as_str()));
     TierWishWord, "TierWish", one_of(TierWish::ALL.iter().map(|word| word.as_str()));

@@ -27,6 +27,10 @@ impl Latencies {
         self.0.push(took);
     }
 
+    pub(super) fn extend(&mut self, more: &Self) {
+        self.0.extend_from_slice(&more.0);
+    }
+
     /// What this share of them stayed below, in milliseconds.
     pub(super) fn ms(&self, share: f64) -> f64 {
         let mut sorted = self.0.clone();

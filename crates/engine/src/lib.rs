@@ -27,6 +27,7 @@ mod read;
 pub mod reply;
 mod reputation;
 mod review;
+mod rows;
 mod search;
 mod sequencer;
 mod sharing;

@@ -268,7 +268,9 @@ mod tests {
         check(json!({"kind": "reviewer", "reviewer": "usr_a", "user": "usr_b"}));
         check(json!({"kind": "runner", "public_key": "ab"}));
         check(json!({"kind": "write_shared", "share": "off", "scope": {"agent": "agt_a"}}));
-        check(json!({"kind": "read", "steps": [{"step": "redact", "classes": ["email"]}, {"step": "anonymise"}]}));
+        check(
+            json!({"kind": "read", "steps": [{"step": "redact", "classes": ["email"]}, {"step": "anonymise"}]}),
+        );
     }
 
     #[test]

@@ -9,9 +9,10 @@ use roaring::RoaringBitmap;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use tabellion_core::access::{Predicate, visible_to_pair};
+use tabellion_core::id::{AgentId, UserId};
 use tabellion_core::rank::{self, Places, Question, days_named};
 use tabellion_core::vector::{Effort, VectorView};
-use tabellion_core::view::{Row, Scope, day_of};
+use tabellion_core::view::{Row, Scope, SeenRows, day_of};
 
 /// Candidates that the engine weighs.
 const WEIGHED_MAX: usize = 200;
@@ -23,13 +24,21 @@ struct Searcher<'a> {
     memory: &'a Memory,
     vectors: &'a VectorView,
     predicate: Predicate,
+    /// The rows that it sees, kept as the engine keeps them.
+    seen: SeenRows,
 }
 
-impl Searcher<'_> {
+impl<'a> Searcher<'a> {
+    fn new(memory: &'a Memory, vectors: &'a VectorView, pair: (UserId, AgentId)) -> Self {
+        let predicate = visible_to_pair(pair.0, Some(pair.1), &memory.views, memory.now());
+        let seen = SeenRows::gather(&memory.views.items, &predicate);
+        Self { memory, vectors, predicate, seen }
+    }
+
     /// A search as the engine runs it, from the caller's predicate to the rows of the answer.
     fn search(&self, (words, vector): &(String, Vec<f32>), effort: Effort) -> Vec<Row> {
         let (memory, at) = (self.memory, self.memory.now());
-        let scope = Scope { predicate: &self.predicate, at, layers: &[], namespace: None };
+        let scope = Scope { predicate: &self.predicate, at, tier: None, layers: &[], namespace: None };
         let mut question = Question::of(words);
         question.vector = Some(vector);
         let years = memory.index.sessions.years(self.predicate.owner());
@@ -39,8 +48,13 @@ impl Searcher<'_> {
         self.ranked(&scope, &question, &rows, effort)
     }
 
+    /// As the engine does: what is kept is used while the log stands still, and nothing is kept where nothing is shared.
     fn rows(&self) -> Cow<'_, RoaringBitmap> {
-        self.memory.views.items.visible_rows(&self.predicate, self.memory.now())
+        let (items, at) = (&self.memory.views.items, self.memory.now());
+        if items.has_shared() && self.seen.is_current(items, &self.predicate) {
+            return self.seen.at(items, at);
+        }
+        items.visible_rows(&self.predicate, at)
     }
 
     fn ranked(
@@ -79,20 +93,10 @@ struct Level {
 
 /// Asks so many queries, each by one caller and by the one to whom everything belongs, and compares with exact answers.
 pub(super) fn measured(world: &World, queries: u64) -> Result<Value> {
-    let pair =
-        |memory: &Memory, owner, agent| visible_to_pair(owner, Some(agent), &memory.views, memory.now());
     let callers: Vec<Searcher<'_>> = (0..REACHES.len() as u64)
-        .map(|caller| Searcher {
-            memory: &world.shared,
-            vectors: &world.vectors,
-            predicate: pair(&world.shared, user(caller), agent(caller)),
-        })
+        .map(|caller| Searcher::new(&world.shared, &world.vectors, (user(caller), agent(caller))))
         .collect();
-    let anyone = Searcher {
-        memory: &world.alone,
-        vectors: &world.vectors,
-        predicate: pair(&world.alone, alone(), agent(0)),
-    };
+    let anyone = Searcher::new(&world.alone, &world.vectors, (alone(), agent(0)));
     let mut levels: Vec<Level> = callers.iter().map(|_| Level::default()).collect();
     let mut progress = Progress::of("searching");
     for number in 0..queries {
@@ -134,7 +138,8 @@ fn report(world: &World, callers: &[Searcher<'_>], levels: &[Level]) -> Result<V
         filtered.extend(&level.filtered);
         unfiltered.extend(&level.unfiltered);
         let mut gathered = Latencies::default();
-        let seen = gathered.time(|| caller.rows().len());
+        let seen =
+            gathered.time(|| SeenRows::gather(&caller.memory.views.items, &caller.predicate).rows().len());
         let mut row = compared(&level.filtered, &level.unfiltered);
         merge(
             &mut row,

@@ -171,7 +171,7 @@ async fn caller(engine: &Engine, admin: &Call, name: &str) -> Result<Call> {
     engine.create_user(admin, name, None).await.map_err(told)?;
     let key = engine.create_key(admin, Some(name), Some("writer"), None).await.map_err(told)?;
     let caller = engine.authenticate(&key.secret).map_err(told)?;
-    Ok(Call { caller, request_id: None })
+    Ok(Call { caller, request_id: None, trace: None })
 }
 
 fn is_missing<T>(answer: &Result<T, Refusal>) -> bool {

@@ -156,6 +156,7 @@ fn written(
         sources: Vec::new(),
         review: None,
         against: 0,
+        origin: None,
     }
 }
 

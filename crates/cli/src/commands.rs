@@ -3,7 +3,9 @@
 mod access;
 mod agent;
 mod audit;
+mod bar;
 mod bench;
+mod chance;
 mod completions;
 mod config;
 mod demo;

@@ -28,6 +28,7 @@ pub mod reply;
 mod reputation;
 mod reverify;
 mod review;
+mod rows;
 mod search;
 mod sequencer;
 mod sharing;

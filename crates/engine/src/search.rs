@@ -4,6 +4,7 @@ mod asked;
 
 use crate::read::{READS_MAX, Sketch, access_keeps_changing, fill, moment};
 use crate::reply::{Found, SearchQuery, SearchReply};
+use crate::rows::kept_rows;
 use crate::sharing::Chain;
 use crate::tenant::{Tenant, behind};
 use crate::vectors::Vectors;
@@ -21,7 +22,7 @@ use tabellion_core::policy::{Candidate, Limits, shorten};
 use tabellion_core::rank::{self, Places, Question, Relevant, days_named};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::vector::{Effort, VectorView};
-use tabellion_core::view::{Index, Moment, Scope, Views, day_of};
+use tabellion_core::view::{Index, Moment, Scope, SeenRows, Views, day_of};
 
 pub(crate) use asked::K_DEFAULT;
 
@@ -149,7 +150,9 @@ impl Looking<'_> {
         // What a search goes by sets its moment: what has no words yet, or for a dense one no vector, is not there at all.
         let made = tenant.shared.vectors.as_ref().filter(|_| mode == Mode::Dense).map(Vectors::done);
         let at = Moment { lsn: at.lsn.min(index.lsn()).min(made.unwrap_or(at.lsn)), ..at };
-        let searching = Searching { views: &views, index: &index, vectors: vectors.as_deref(), at };
+        let kept = kept_rows(tenant, caller, &predicate, &views);
+        let (vectors, seen) = (vectors.as_deref(), kept.as_deref());
+        let searching = Searching { views: &views, index: &index, vectors, seen, at };
         let ranked = searching.ranked(self.asked, part, mode, self.vector, &predicate);
         let sketch = |one: &Ranked| {
             let version = views.items.version(one.relevant.row)?;
@@ -267,6 +270,8 @@ struct Searching<'a> {
     views: &'a Views,
     index: &'a Index,
     vectors: Option<&'a VectorView>,
+    /// The rows that the caller sees, where they are kept.
+    seen: Option<&'a SeenRows>,
     at: Moment,
 }
 
@@ -291,9 +296,11 @@ impl Searching<'_> {
         let years = self.index.sessions.years(&self.views.items, predicate);
         question.days = days_named(asked.query, day_of(self.at.time), years);
         question.find_quoting(&self.index.lexical);
-        let rows = self.views.items.visible_rows(predicate, self.at);
+        let items = &self.views.items;
+        let rows =
+            self.seen.map_or_else(|| items.visible_rows(predicate, self.at), |seen| seen.at(items, self.at));
         let places = Places {
-            items: &self.views.items,
+            items,
             index: self.index,
             vectors: self.vectors,
             scope: &scope,

@@ -13,6 +13,7 @@ use crate::outcome::Searches;
 use crate::ports::{Advisers, Entropy};
 use crate::reputation::{Readers, Reputations};
 use crate::review::Escalations;
+use crate::rows::KeptRows;
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
 use crate::sharing::Directory;
 use crate::trace::Traces;
@@ -214,6 +215,7 @@ pub(crate) struct Tenant {
     pub(crate) predicates: Predicates,
     pub(crate) directory: Directory,
     pub(crate) traces: Traces,
+    pub(crate) rows: KeptRows,
     pub(crate) gate_times: GateTimes,
     pub(crate) flights: Flights,
     pub(crate) advice: Advice,
@@ -299,6 +301,7 @@ impl Tenant {
             predicates: Predicates::default(),
             directory: Directory::default(),
             traces: Traces::default(),
+            rows: KeptRows::default(),
             gate_times: GateTimes::default(),
             flights: Flights::default(),
             advice: Advice::new(options.advisers.clone()),

@@ -1,8 +1,10 @@
 //! Items and their versions as rows with an interval of the log each, so that any past moment is a filter, not a replay.
 
 mod recognition;
+mod seen;
 mod version;
 
+pub use seen::SeenRows;
 use version::Numbered;
 pub use version::{Item, Version};
 
@@ -14,7 +16,6 @@ use crate::item::{Layer, Operation, Status, Tier};
 use crate::log::{Entry, Event, Lsn, WrittenVersion};
 use crate::time::{Period, Timestamp};
 use roaring::RoaringBitmap;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// How long a token answers a replay (GOV-1.7).
@@ -175,28 +176,6 @@ impl ItemsView {
     pub fn row_at(&self, lsn: Lsn) -> Option<Row> {
         let row = self.versions.binary_search_by_key(&lsn, |version| version.lsn).ok()?;
         Row::try_from(row).ok()
-    }
-
-    /// The rows among which everything is that a caller may find at a moment. Some may have lapsed or be of another time:
-    /// each is still to be asked.
-    #[must_use]
-    pub fn visible_rows(&self, predicate: &Predicate, at: Moment) -> Cow<'_, RoaringBitmap> {
-        let since = self.ended.partition_point(|(lsn, _)| *lsn <= at.lsn);
-        let seen = |row: &Row| self.version(*row).is_some_and(|version| predicate.admits(version));
-        let mut rows = match self.live.get(&predicate.owner()) {
-            Some(live) if live.classes.is_subset(predicate.classes()) => Cow::Borrowed(&live.rows),
-            Some(live) => Cow::Owned(live.rows.iter().filter(seen).collect()),
-            None => Cow::Owned(RoaringBitmap::new()),
-        };
-        for (_, shared) in self.shared.iter().filter(|(class, _)| predicate.classes().contains(**class)) {
-            *rows.to_mut() |= shared;
-        }
-        let ended = self.ended.get(since..).unwrap_or_default().iter().map(|(_, row)| *row);
-        let ended: Vec<Row> = ended.filter(seen).collect();
-        if !ended.is_empty() {
-            rows.to_mut().extend(ended);
-        }
-        rows
     }
 
     /// The row of a version.

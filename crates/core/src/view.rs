@@ -17,7 +17,7 @@ pub use graphs::{Grant, GraphsView};
 pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
 pub use items::{Class, Item, ItemsView, Moment, Row, Version};
-pub use lexical::{Held, LexicalView, Scope};
+pub use lexical::{Fields, Held, LexicalView, Scope};
 pub use policies::{PoliciesView, Policy, Share};
 pub use reviews::{Review, ReviewState, ReviewsView};
 pub use sessions::{Asks, Said, SessionsView, day_of};

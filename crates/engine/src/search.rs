@@ -1,6 +1,8 @@
 //! Search: candidates under the predicate, ranked, disclosed.
 
 mod asked;
+#[cfg(test)]
+mod redacted;
 
 use crate::read::{Sketch, fill, moment};
 use crate::reply::{Found, SearchQuery, SearchReply};
@@ -15,6 +17,7 @@ use tabellion_core::access::{Caller, Predicate};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::id::SearchId;
 use tabellion_core::log::Lsn;
+use tabellion_core::policy::Classes;
 use tabellion_core::rank::{self, Places, Question, Relevant, days_named};
 use tabellion_core::time::Period;
 use tabellion_core::vector::{Effort, VectorView};
@@ -47,28 +50,40 @@ pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> 
     result
 }
 
+/// What is redacted for a caller: nothing that they search, write or compare may confirm it (SHARE-21).
+///
+/// The built-in classes that the read policies which hold for the caller redact, as the views that are read have them.
+#[cfg(not(test))]
+pub(crate) fn redacted_classes(_tenant: &Tenant, _caller: &Caller, _views: &Views) -> Classes {
+    Classes::NONE
+}
+
+#[cfg(test)]
+pub(crate) use redacted::redacted_classes;
+
 async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<SearchReply, Refusal> {
     let asked = Asked::of(tenant, query)?;
     let (vector, mode) = meaning(tenant, caller, &asked).await?;
     wait(tenant, caller, query, mode).await?;
     let words = tabellion_core::text::terms(asked.query);
-    let (sketches, at) = {
+    let (sketches, at, redacted) = {
         let views = tenant.shared.views.read();
         let predicate = predicate(tenant, caller, &views);
+        let redacted = redacted_classes(tenant, caller, &views);
         let index = tenant.shared.index.read();
         let vectors = tenant.shared.vectors.as_ref().map(|vectors| vectors.read());
         let at = moment(tenant, caller, &views, query.as_of.as_deref())?;
         // What a search goes by sets its moment: what has no words yet, or for a dense one no vector, is not there at all.
         let made = tenant.shared.vectors.as_ref().filter(|_| mode == Mode::Dense).map(Vectors::done);
         let at = Moment { lsn: at.lsn.min(index.lsn()).min(made.unwrap_or(at.lsn)), ..at };
-        let searching = Searching { views: &views, index: &index, vectors: vectors.as_deref(), at };
+        let searching = Searching { views: &views, index: &index, vectors: vectors.as_deref(), at, redacted };
         let ranked = searching.ranked(&asked, mode, vector.as_deref(), &predicate);
         let sketch = |one: &Ranked| {
             let version = views.items.version(one.relevant.row)?;
             let item = views.items.item_of(version)?;
             Some((Sketch::of(&views, item, version, at, &predicate)?, *one))
         };
-        (ranked.iter().filter_map(sketch).collect::<Vec<_>>(), at)
+        (ranked.iter().filter_map(sketch).collect::<Vec<_>>(), at, redacted)
     };
     let mut results = Vec::with_capacity(sketches.len());
     for (sketch, one) in sketches {
@@ -79,7 +94,7 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
     }
     if mode != Mode::Dense {
         let quoted = if mode == Mode::Lexical { Question::of(asked.query).phrases } else { Vec::new() };
-        results.extend(working::search(tenant, caller, query, (&words, &quoted))?);
+        results.extend(working::search(tenant, caller, query, (&words, &quoted, redacted))?);
         results.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
     results.truncate(asked.k);
@@ -102,7 +117,10 @@ async fn meaning(
     }
     let wait = Duration::from_millis(tenant.limits.embedding_wait_ms);
     let owner = (tenant.shared.tenant, caller.user());
-    let bare = tenant.shared.index.read().sessions.without_names(caller.user(), asked.query);
+    let redacted = redacted_classes(tenant, caller, &tenant.shared.views.read());
+    // A value means what any other of its class means: the vectors know the class alone.
+    let shown = redacted.redact(asked.query);
+    let bare = tenant.shared.index.read().sessions.without_names(caller.user(), &shown, redacted);
     match vectors.embedding().one(owner, &bare, wait).await {
         Ok(vector) => {
             vectors.answers();
@@ -167,6 +185,8 @@ struct Searching<'a> {
     index: &'a Index,
     vectors: Option<&'a VectorView>,
     at: Moment,
+    /// What is redacted for the caller.
+    redacted: Classes,
 }
 
 impl Searching<'_> {
@@ -177,12 +197,15 @@ impl Searching<'_> {
         vector: Option<&[f32]>,
         predicate: &Predicate,
     ) -> Vec<Ranked> {
-        let scope = Scope { predicate, at: self.at, layers: &asked.layers, namespace: asked.namespace };
+        let (at, redacted) = (self.at, self.redacted);
+        let scope = Scope { predicate, at, layers: &asked.layers, namespace: asked.namespace, redacted };
         let mut question = Question::of(asked.query);
         question.vector = vector;
+        // Four digits of a number that is redacted are no year.
+        let shown = redacted.redact(asked.query);
         question.days =
-            days_named(asked.query, day_of(self.at.time), self.index.sessions.years(predicate.owner()));
-        question.find_quoting(&self.index.lexical);
+            days_named(&shown, day_of(self.at.time), self.index.sessions.years(predicate.owner()));
+        question.find_quoting(&self.index.lexical, redacted);
         let rows = self.views.items.visible_rows(predicate, self.at);
         let places = Places {
             items: &self.views.items,

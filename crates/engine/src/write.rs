@@ -25,6 +25,7 @@ use crate::counsel;
 use crate::flow::{self, Pace};
 use crate::kept::Wait;
 use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
+use crate::search::redacted_classes;
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
 use crate::{Call, anomaly, kept, review, working};
@@ -395,7 +396,8 @@ pub(crate) enum Prepared {
 /// Gathers the facts and asks the gates.
 fn look(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> Result<(Judged, GateFacts), Refusal> {
     let mut stopwatch = tenant.gate_times.start();
-    let gathered = facts::Gathering { tenant, call, asked, now }.facts()?;
+    let redacted = redacted_classes(tenant, &call.caller, &tenant.shared.views.read());
+    let gathered = facts::Gathering { tenant, call, asked, now, redacted }.facts()?;
     stopwatch.lap(GateTimes::FACTS);
     let judged =
         judge(asked.request.clone(), &call.caller, &gathered, &mut |gate| stopwatch.lap(gate.as_str()))?;

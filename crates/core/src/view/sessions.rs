@@ -6,6 +6,7 @@ use super::items::{ItemsView, Row};
 use super::lexical::Scope;
 use crate::id::{UserId, VersionId};
 use crate::item::Content;
+use crate::policy::{Classes, classes_of};
 use crate::text::words;
 use crate::time::Timestamp;
 use serde_json::Value;
@@ -90,6 +91,18 @@ struct Mark {
     asks: Asks,
 }
 
+/// Who speaks.
+#[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+struct Speaker {
+    /// The words of the name.
+    #[n(0)]
+    words: Vec<String>,
+    /// What detectors find in it: a name may be an address (SHARE-21).
+    #[n(1)]
+    classes: Classes,
+}
+
 /// The places of a session in order, each with the versions that stand there.
 type Places = Vec<(u32, Row)>;
 
@@ -104,9 +117,8 @@ pub struct SessionsView {
     /// Sessions by owner, namespace and word.
     #[n(2)]
     named: BTreeMap<(UserId, String, String), u32>,
-    /// Speakers, as the words of their names.
     #[n(3)]
-    speakers: Vec<Vec<String>>,
+    speakers: Vec<Speaker>,
     #[n(4)]
     speakers_named: BTreeMap<(UserId, String), u32>,
     /// The texts of each day, by owner.
@@ -154,7 +166,7 @@ impl SessionsView {
 
     fn speaker(&mut self, owner: UserId, name: &str) -> u32 {
         *self.speakers_named.entry((owner, name.to_owned())).or_insert_with(|| {
-            self.speakers.push(words(name));
+            self.speakers.push(Speaker { words: words(name), classes: classes_of(name) });
             (self.speakers.len() - 1) as u32
         })
     }
@@ -197,29 +209,36 @@ impl SessionsView {
         self.marks.get(row as usize).map_or(Asks::Nothing, |mark| mark.asks)
     }
 
-    /// The words of the name of who said it.
+    /// The words of the name of who said it; none if it is redacted.
     #[must_use]
-    pub fn speaker_of(&self, row: Row) -> &[String] {
+    pub fn speaker_of(&self, row: Row, redacted: Classes) -> &[String] {
         let speaker = self.marks.get(row as usize).and_then(|mark| mark.speaker);
-        speaker.and_then(|speaker| self.speakers.get(speaker as usize)).map_or(&[], Vec::as_slice)
+        let speaker = speaker.and_then(|speaker| self.speakers.get(speaker as usize));
+        speaker.filter(|one| !one.classes.meets(redacted)).map_or(&[], |one| one.words.as_slice())
+    }
+
+    /// Those who speak in an owner's texts, by name, unless it is redacted.
+    fn speakers(&self, owner: UserId, redacted: Classes) -> impl Iterator<Item = (&str, &Speaker)> {
+        let from = (owner, String::new());
+        let named = self.speakers_named.range(from..).take_while(move |((of, _), _)| *of == owner);
+        let known =
+            named.filter_map(|((_, name), at)| Some((name.as_str(), self.speakers.get(*at as usize)?)));
+        known.filter(move |(_, speaker)| !speaker.classes.meets(redacted))
     }
 
     /// Whether this is a word of the name of someone who speaks in an owner's texts.
     #[must_use]
-    pub fn is_speaker(&self, owner: UserId, word: &str) -> bool {
-        let from = (owner, String::new());
-        self.speakers_named.range(from..).take_while(|((of, _), _)| *of == owner).any(|(_, speaker)| {
-            self.speakers.get(*speaker as usize).is_some_and(|name| name.iter().any(|known| known == word))
-        })
+    pub fn is_speaker(&self, owner: UserId, word: &str, redacted: Classes) -> bool {
+        let mut speakers = self.speakers(owner, redacted);
+        speakers.any(|(_, speaker)| speaker.words.iter().any(|known| known == word))
     }
 
     /// A question without the names of those who speak in an owner's texts. The name of who is asked about says little of
     /// what is asked, and lies nearest to texts that greet that person.
     #[must_use]
-    pub fn without_names(&self, owner: UserId, question: &str) -> String {
-        let from = (owner, String::new());
-        let names = self.speakers_named.range(from..).take_while(|((of, _), _)| *of == owner);
-        let names: Vec<&str> = names.flat_map(|((_, name), _)| name.split_whitespace()).collect();
+    pub fn without_names(&self, owner: UserId, question: &str, redacted: Classes) -> String {
+        let names = self.speakers(owner, redacted);
+        let names: Vec<&str> = names.flat_map(|(name, _)| name.split_whitespace()).collect();
         let mut bare = String::with_capacity(question.len());
         for run in question.split_inclusive(|c: char| !c.is_alphanumeric()) {
             let word = run.trim_end_matches(|c: char| !c.is_alphanumeric());

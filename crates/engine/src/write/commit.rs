@@ -3,6 +3,7 @@
 use super::{Asked, Landed, Replay, facts, in_time, still_head, trace};
 use crate::read::content;
 use crate::reply::WriteStatus;
+use crate::search::redacted_classes;
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
@@ -86,6 +87,7 @@ pub(super) fn commit(
     let mut expected: Vec<VersionId> = heads.iter().map(|(_, version)| *version).collect();
     expected.extend(facts.twin.as_ref().map(|twin| twin.known.version));
     let request = admitted.request();
+    expected.extend(passed_over(tenant, call, asked, now));
     let twins = (asked.strictness.rules(request.layer).dedup == Force::Stops)
         .then(|| (asked.prints, request.namespace.clone(), request.layer, expected));
     Ok(Commit {
@@ -102,6 +104,16 @@ pub(super) fn commit(
         trace: trace(tenant, request.trace_id.as_deref()),
         layer: request.layer,
     })
+}
+
+/// The twin that a write is not held against because something in it is redacted for the writer (SHARE-21).
+fn passed_over(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> Option<VersionId> {
+    let views = tenant.shared.views.read();
+    if redacted_classes(tenant, &call.caller, &views).is_empty() {
+        return None;
+    }
+    let (request, at) = (&asked.request, Moment { lsn: views.lsn(), time: now });
+    views.items.twin(&asked.prints, &request.namespace, request.layer, at).map(|(twin, _)| twin.id)
 }
 
 /// The heads that a write takes the place of, each with its item.

@@ -18,6 +18,7 @@ use tabellion_core::gate::{
 use tabellion_core::id::{ItemId, VersionId};
 use tabellion_core::item::{Content, Layer, Tier, TierWish};
 use tabellion_core::log::{Lsn, Prints};
+use tabellion_core::policy::{Classes, classes_in};
 use tabellion_core::provenance::{Evidence, SourceType};
 use tabellion_core::rank::{Standing, freshness};
 use tabellion_core::schema::{Delta, delta};
@@ -68,6 +69,8 @@ pub(super) struct Gathering<'a> {
     pub(super) call: &'a Call,
     pub(super) asked: &'a Asked,
     pub(super) now: Timestamp,
+    /// What is redacted for the writer: what they say is not compared with it.
+    pub(super) redacted: Classes,
 }
 
 impl Gathering<'_> {
@@ -131,6 +134,8 @@ impl Gathering<'_> {
         let at = Moment { lsn: views.lsn(), time: self.now };
         let twin = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at);
         let twin = twin.filter(|(version, _)| predicate.admits(version));
+        let index = self.tenant.shared.index.read();
+        let twin = twin.filter(|(version, _)| !self.redacts(&views, &index, version));
         let known = |(version, likeness): (&Version, Likeness)| {
             Some((known(&views, version)?, likeness, version.lsn))
         };
@@ -144,11 +149,14 @@ impl Gathering<'_> {
         let index = self.tenant.shared.index.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
         let layers = [request.layer];
-        let scope = Scope { predicate, at, layers: &layers, namespace: Some(&request.namespace) };
-        let rows =
-            index.claims.about(claim, NEIGHBOURS_MAX, SIGMA_TOPIC, |row| scope.admits_row(&views.items, row));
+        let redacted = self.redacted;
+        let scope = Scope { predicate, at, layers: &layers, namespace: Some(&request.namespace), redacted };
+        let rows = index.claims.about(claim, NEIGHBOURS_MAX, SIGMA_TOPIC, |row| {
+            !index.redacts(row, redacted) && scope.admits_row(&views.items, row)
+        });
         let exact = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at);
-        let seen = |version: &Version| scope.admits(&views.items, version);
+        let seen =
+            |version: &Version| scope.admits(&views.items, version) && !self.redacts(&views, &index, version);
         let exact = exact.filter(|(version, _)| seen(version));
         let semantic = || {
             rows.iter()
@@ -160,7 +168,7 @@ impl Gathering<'_> {
         };
         let twin = exact.or_else(semantic);
         Compared {
-            retracted: views.items.was_retracted(&self.asked.prints.content),
+            retracted: views.items.was_retracted(&self.asked.prints.content) && !self.says_redacted(),
             dependents: self.dependents(&views),
             neighbours: rows
                 .iter()
@@ -176,6 +184,16 @@ impl Gathering<'_> {
                 .collect(),
             twin: twin.and_then(|(version, likeness)| Some((known(&views, version)?, likeness, version.lsn))),
         }
+    }
+
+    /// Whether something in a version is redacted for the writer: such a one is no twin (SHARE-21).
+    fn redacts(&self, views: &Views, index: &Index, version: &Version) -> bool {
+        views.items.row_of(version.id).is_some_and(|row| index.redacts(row, self.redacted))
+    }
+
+    /// Whether the write itself says something that would be redacted for the writer.
+    fn says_redacted(&self) -> bool {
+        !self.redacted.is_empty() && classes_in(&self.asked.request.content).meets(self.redacted)
     }
 
     /// The tier that is written to, as far as the request tells.
@@ -306,7 +324,7 @@ impl Gathering<'_> {
         };
         let support = match &evidence.excerpt {
             Some(excerpt) => borne_out(claim, statement, excerpt),
-            None => borne_out(claim, statement, &content(self.tenant, lsn)?.0.text),
+            None => borne_out(claim, statement, &self.redacted.redact(&content(self.tenant, lsn)?.0.text)),
         };
         Ok(Weighed {
             authority: plain.authority.min(confidence),
@@ -337,7 +355,7 @@ impl Gathering<'_> {
                 row.and_then(|row| index.claims.get(row))
                     .is_some_and(|known| known.similarity(claim) > SEMANTIC_MIN)
             };
-            same_item || same_print || alike()
+            same_item || (!self.redacts(views, index, version) && (same_print || alike()))
         };
         let mut seen: HashSet<VersionId> = HashSet::new();
         let mut open: Vec<&Version> = views.items.sources_of(from).collect();

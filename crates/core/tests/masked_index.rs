@@ -4,6 +4,7 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Instant;
 use tabellion_core::access::{Predicate, visible_to_pair};
 use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
@@ -394,4 +395,30 @@ fn what_masking_costs() {
         start.elapsed()
     );
     assert_eq!((found, any), (10_000, 0));
+}
+
+/// Recall of conversations cannot suffer from masking where there is nothing to mask. The conversations are no part of the
+/// repository: where they are not at hand, the test says so and passes.
+#[test]
+fn conversations_hold_next_to_nothing_to_mask() {
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/locomo");
+    let folder = std::env::var_os("TABELLION_LOCOMO").map_or_else(beside, PathBuf::from);
+    let Ok(listing) = std::fs::read_dir(&folder) else {
+        eprintln!("no conversations in {}", folder.display());
+        return;
+    };
+    let (mut turns, mut masked) = (0u32, 0u32);
+    for path in
+        listing.map(|entry| entry.unwrap().path()).filter(|path| path.extension() == Some("json".as_ref()))
+    {
+        let whole: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        let sessions = whole["sessions"].as_array().unwrap().iter();
+        for turn in sessions.flat_map(|session| session["turns"].as_array().unwrap()) {
+            let content = content(turn["text"].as_str().unwrap());
+            turns += 1;
+            masked += u32::from(content.embedded_text() != content.indexed_text());
+        }
+    }
+    eprintln!("{masked} of {turns} turns are masked anywhere");
+    assert!(masked * 1_000 <= turns);
 }

@@ -135,7 +135,7 @@ impl Gathering<'_> {
         let twin = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at);
         let twin = twin.filter(|(version, _)| predicate.admits(version));
         let index = self.tenant.shared.index.read();
-        let twin = twin.filter(|(version, _)| !self.redacts(&views, &index, version));
+        let twin = twin.filter(|twin| self.may_tell(&views, &index, *twin));
         let known = |(version, likeness): (&Version, Likeness)| {
             Some((known(&views, version)?, likeness, version.lsn))
         };
@@ -186,7 +186,16 @@ impl Gathering<'_> {
         }
     }
 
-    /// Whether something in a version is redacted for the writer: such a one is no twin (SHARE-21).
+    /// Whether the writer may be told of a twin: not if that confirms what is redacted for them (SHARE-21).
+    fn may_tell(&self, views: &Views, index: &Index, (version, likeness): (&Version, Likeness)) -> bool {
+        match likeness {
+            // Who says the very same says what is redacted in it.
+            Likeness::Exact => !self.says_redacted(),
+            Likeness::Structural | Likeness::Semantic => !self.redacts(views, index, version),
+        }
+    }
+
+    /// Whether something in a version is redacted for the writer.
     fn redacts(&self, views: &Views, index: &Index, version: &Version) -> bool {
         views.items.row_of(version.id).is_some_and(|row| index.redacts(row, self.redacted))
     }

@@ -414,7 +414,8 @@ fn conversations_hold_next_to_nothing_to_mask() {
         let whole: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         let sessions = whole["sessions"].as_array().unwrap().iter();
         for turn in sessions.flat_map(|session| session["turns"].as_array().unwrap()) {
-            let content = content(turn["text"].as_str().unwrap());
+            let caption = turn["image_caption"].as_str().unwrap_or_default();
+            let content = content(&format!("{}\n{caption}", turn["text"].as_str().unwrap()));
             turns += 1;
             masked += u32::from(content.embedded_text() != content.indexed_text());
         }

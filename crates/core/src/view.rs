@@ -19,7 +19,7 @@ pub use graphs::{Grant, GraphsView};
 pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
 pub use items::{Class, Item, ItemsView, Moment, Row, SeenRows, Version};
-pub use lexical::{Held, LexicalView, Scope};
+pub use lexical::{Fields, Held, LexicalView, Scope};
 pub use policies::{PoliciesView, Policy};
 pub use reviews::{Review, ReviewState, ReviewsView};
 pub use sessions::{Asks, Said, SessionsView, day_of};

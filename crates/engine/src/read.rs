@@ -1,6 +1,7 @@
 //! Get, list, versions and provenance: reads by id, under the caller's predicate, at any moment.
 
 use crate::reply::{ItemReply, ListQuery, Page, TrustBand, VersionReply};
+use crate::search::redacted_classes;
 use crate::sharing::Chain;
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
@@ -13,6 +14,7 @@ use tabellion_core::gate::{Against, Known};
 use tabellion_core::id::{ItemId, KeyId, VersionId};
 use tabellion_core::item::{Content, Layer, Status};
 use tabellion_core::log::{Lsn, Payload};
+use tabellion_core::policy::Classes;
 use tabellion_core::provenance::Provenance;
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::view::{Item, Moment, Row, Scope, Version, Views};
@@ -131,29 +133,32 @@ fn get_item(tenant: &Tenant, caller: &Caller, id: &str, as_of: Option<&str>) -> 
     let (item, head) = views.items.visible_head(id, &predicate, at).ok_or_else(Refusal::not_found)?;
     let sketch = Sketch::of(&views, item, head, at, &predicate).ok_or_else(Refusal::not_found)?;
     let reading = Chain::of_reading(tenant, caller, &views);
-    let against = against(tenant, &views, head, &predicate, at);
+    let redacted = redacted_classes(tenant, caller, &views);
+    let against = against(tenant, &views, head, (&predicate, redacted), at);
     drop(views);
     let item = ItemReply { against, ..fill(sketch, tenant, caller)? };
     reading.shown(item).ok_or_else(Refusal::not_found)
 }
 
-/// What else the caller may see that speaks against a version, surest first.
+/// What else the caller may see that speaks against a version, surest first. Where either is redacted for the caller, they
+/// are not compared.
 fn against(
     tenant: &Tenant,
     views: &Views,
     version: &Version,
-    predicate: &Predicate,
+    (predicate, redacted): (&Predicate, Classes),
     at: Moment,
 ) -> Vec<Against> {
     let index = tenant.shared.index.read();
     let row = views.items.row_of(version.id);
-    let Some(claim) = row.and_then(|row| index.claims.get(row)).filter(|_| version.layer.is_durable()) else {
+    let shown = row.filter(|row| version.layer.is_durable() && !index.redacts(*row, redacted));
+    let Some(claim) = shown.and_then(|row| index.claims.get(row)) else {
         return Vec::new();
     };
     let (layers, namespace) = ([version.layer], views.items.namespace_of(version));
-    let scope = Scope { predicate, at, tier: None, layers: &layers, namespace: Some(namespace) };
+    let scope = Scope { predicate, at, tier: None, layers: &layers, namespace: Some(namespace), redacted };
     let near = index.claims.about(claim, AGAINST_MAX, SIGMA_TOPIC, |near| {
-        Some(near) != row && scope.admits_row(&views.items, near)
+        Some(near) != row && !index.redacts(near, redacted) && scope.admits_row(&views.items, near)
     });
     let speaks = |(near, similarity): &(Row, f64)| {
         let found = contradiction(index.claims.get(*near)?, claim, SIGMA_TOPIC)?;

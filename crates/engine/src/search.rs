@@ -1,6 +1,8 @@
 //! Search: candidates under the predicate, ranked, disclosed.
 
 mod asked;
+#[cfg(test)]
+mod redacted;
 
 use crate::read::{READS_MAX, Sketch, access_keeps_changing, fill, moment};
 use crate::reply::{Found, SearchQuery, SearchReply};
@@ -18,7 +20,7 @@ use tabellion_core::error::{Code, Refusal};
 use tabellion_core::id::SearchId;
 use tabellion_core::item::Tier;
 use tabellion_core::log::Lsn;
-use tabellion_core::policy::{Candidate, Limits, shorten};
+use tabellion_core::policy::{Candidate, Classes, Limits, shorten};
 use tabellion_core::rank::{self, Places, Question, Relevant, days_named};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::vector::{Effort, VectorView};
@@ -54,6 +56,17 @@ pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> 
     tenant.trail_read(row).await?;
     result
 }
+
+/// What is redacted for a caller: nothing that they search, write or compare may confirm it (SHARE-21).
+///
+/// The built-in classes that the read policies which hold for the caller redact, as the views that are read have them.
+#[cfg(not(test))]
+pub(crate) fn redacted_classes(tenant: &Tenant, caller: &Caller, views: &Views) -> Classes {
+    Chain::of_reading(tenant, caller, views).redacted()
+}
+
+#[cfg(test)]
+pub(crate) use redacted::redacted_classes;
 
 async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<SearchReply, Refusal> {
     let asked = Asked::of(tenant, query)?;
@@ -101,7 +114,8 @@ impl Looking<'_> {
             let words = tabellion_core::text::terms(self.asked.query);
             let quoted =
                 if self.mode == Mode::Lexical { Question::of(self.asked.query).phrases } else { Vec::new() };
-            let working = working::search(self.tenant, self.caller, self.query, (&words, &quoted))?;
+            let working =
+                working::search(self.tenant, self.caller, self.query, (&words, &quoted, reading.redacted()))?;
             let shown = |found: Found| Some(Found { item: reading.shown(found.item)?, ..found });
             results.extend(working.into_iter().filter_map(shown));
         }
@@ -126,6 +140,9 @@ impl Looking<'_> {
             let mut results = Vec::with_capacity(part.k);
             for (sketch, one) in sketches {
                 let item = fill(sketch, self.tenant, self.caller)?;
+                if reading.is_unsearchable(&item.content) {
+                    continue;
+                }
                 let (score, relevance) = (one.score, one.relevant.relevance);
                 let found = reading.shown(item).map(|item| Found { item, score, relevance });
                 results.extend(found.filter(counts));
@@ -144,6 +161,7 @@ impl Looking<'_> {
         let (tenant, caller, mode) = (self.tenant, self.caller, self.mode);
         let views = tenant.shared.views.read();
         let predicate = predicate(tenant, caller, &views);
+        let redacted = redacted_classes(tenant, caller, &views);
         let index = tenant.shared.index.read();
         let vectors = tenant.shared.vectors.as_ref().map(|vectors| vectors.read());
         let at = moment(tenant, caller, &views, self.query.as_of.as_deref())?;
@@ -152,7 +170,7 @@ impl Looking<'_> {
         let at = Moment { lsn: at.lsn.min(index.lsn()).min(made.unwrap_or(at.lsn)), ..at };
         let kept = kept_rows(tenant, caller, &predicate, &views);
         let (vectors, seen) = (vectors.as_deref(), kept.as_deref());
-        let searching = Searching { views: &views, index: &index, vectors, seen, at };
+        let searching = Searching { views: &views, index: &index, vectors, seen, at, redacted };
         let ranked = searching.ranked(self.asked, part, mode, self.vector, &predicate);
         let sketch = |one: &Ranked| {
             let version = views.items.version(one.relevant.row)?;
@@ -205,7 +223,10 @@ async fn meaning(
     let bare = {
         let views = tenant.shared.views.read();
         let predicate = predicate(tenant, caller, &views);
-        tenant.shared.index.read().sessions.without_names(&predicate, asked.query)
+        let redacted = redacted_classes(tenant, caller, &views);
+        // A value means what any other of its class means: the vectors know the class alone.
+        let shown = redacted.redact(asked.query);
+        tenant.shared.index.read().sessions.without_names(&predicate, &shown, redacted)
     };
     match vectors.embedding().one(owner, &bare, wait).await {
         Ok(vector) => {
@@ -273,6 +294,8 @@ struct Searching<'a> {
     /// The rows that the caller sees, where they are kept.
     seen: Option<&'a SeenRows>,
     at: Moment,
+    /// What is redacted for the caller.
+    redacted: Classes,
 }
 
 impl Searching<'_> {
@@ -290,12 +313,15 @@ impl Searching<'_> {
             tier: part.tier,
             layers: &asked.layers,
             namespace: asked.namespace,
+            redacted: self.redacted,
         };
         let mut question = Question::of(asked.query);
         question.vector = vector;
         let years = self.index.sessions.years(&self.views.items, predicate);
-        question.days = days_named(asked.query, day_of(self.at.time), years);
-        question.find_quoting(&self.index.lexical);
+        // Four digits of a number that is redacted are no year.
+        let shown = self.redacted.redact(asked.query);
+        question.days = days_named(&shown, day_of(self.at.time), years);
+        question.find_quoting(&self.index.lexical, self.redacted);
         let items = &self.views.items;
         let rows =
             self.seen.map_or_else(|| items.visible_rows(predicate, self.at), |seen| seen.at(items, self.at));

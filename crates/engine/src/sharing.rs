@@ -13,7 +13,7 @@ use tabellion_core::id::AgentId;
 use tabellion_core::item::{Content, Tier, TierWish};
 use tabellion_core::log::AgentStatus;
 use tabellion_core::policy::{
-    Composed, Ground, Limits, NameClass, Names, Pair, Person, PolicyKind, Share, Subject, shorten,
+    Classes, Composed, Ground, Limits, NameClass, Names, Pair, Person, PolicyKind, Share, Subject, shorten,
 };
 use tabellion_core::provenance::{Evidence, Provenance, SourceType};
 use tabellion_core::seal::Secret;
@@ -103,6 +103,19 @@ impl Chain {
     /// Whether everything passes as it is.
     pub(crate) fn is_verbatim(&self) -> bool {
         self.composed.is_verbatim()
+    }
+
+    /// The built-in classes that are redacted.
+    pub(crate) fn redacted(&self) -> Classes {
+        self.composed.detectors().built_in()
+    }
+
+    /// Whether a pattern of a policy's own is redacted in a content. The index knows the words that it matches, so whoever may
+    /// not see them does not find the text at all (SHARE-21).
+    pub(crate) fn is_unsearchable(&self, content: &Content) -> bool {
+        let detectors = self.composed.detectors();
+        detectors.finds_custom(&content.text)
+            || content.key.as_ref().is_some_and(|key| detectors.finds_custom(key))
     }
 
     pub(crate) fn limits(&self) -> Limits {

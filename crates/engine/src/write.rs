@@ -27,6 +27,7 @@ use crate::counsel;
 use crate::flow::{self, Pace};
 use crate::kept::Wait;
 use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
+use crate::search::redacted_classes;
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
 use crate::{Call, anomaly, kept, review, sharing, working};
@@ -402,7 +403,8 @@ pub(crate) enum Prepared {
 /// Gathers the facts and asks the gates.
 fn look(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> Result<(Judged, GateFacts), Refusal> {
     let mut stopwatch = tenant.gate_times.start();
-    let gathered = facts::Gathering { tenant, call, asked, now }.facts()?;
+    let redacted = redacted_classes(tenant, &call.caller, &tenant.shared.views.read());
+    let gathered = facts::Gathering { tenant, call, asked, now, redacted }.facts()?;
     stopwatch.lap(GateTimes::FACTS);
     let mut request = asked.request.clone();
     request.evidence.extend(gathered.knowledge.iter().map(|word| word.evidence.clone()));

@@ -18,6 +18,7 @@ use tabellion_core::gate::{
 use tabellion_core::id::{ItemId, VersionId};
 use tabellion_core::item::{Content, Layer, Tier};
 use tabellion_core::log::{Lsn, Prints};
+use tabellion_core::policy::{Classes, classes_in};
 use tabellion_core::provenance::{Evidence, SourceType};
 use tabellion_core::rank::{Standing, freshness};
 use tabellion_core::schema::{Delta, delta};
@@ -72,6 +73,8 @@ pub(super) struct Gathering<'a> {
     pub(super) call: &'a Call,
     pub(super) asked: &'a Asked,
     pub(super) now: Timestamp,
+    /// What is redacted for the writer: what they say is not compared with it.
+    pub(super) redacted: Classes,
 }
 
 impl Gathering<'_> {
@@ -138,8 +141,10 @@ impl Gathering<'_> {
         let request = &self.asked.request;
         let views = self.tenant.shared.views.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
+        let index = self.tenant.shared.index.read();
         let seen = |version: &Version| predicate.admits(version) && may_be_twin(&views, version, class);
         let twin = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, seen);
+        let twin = twin.filter(|twin| self.may_tell(&views, &index, *twin));
         let known = |(version, likeness): (&Version, Likeness)| {
             Some((known(&views, version)?, likeness, version.lsn))
         };
@@ -154,11 +159,17 @@ impl Gathering<'_> {
         let index = self.tenant.shared.index.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
         let layers = [request.layer];
-        let scope = Scope { predicate, at, tier: None, layers: &layers, namespace: Some(&request.namespace) };
-        let rows =
-            index.claims.about(claim, NEIGHBOURS_MAX, SIGMA_TOPIC, |row| scope.admits_row(&views.items, row));
-        let seen =
-            |version: &Version| scope.admits(&views.items, version) && may_be_twin(&views, version, class);
+        let redacted = self.redacted;
+        let namespace = Some(request.namespace.as_str());
+        let scope = Scope { predicate, at, tier: None, layers: &layers, namespace, redacted };
+        let rows = index.claims.about(claim, NEIGHBOURS_MAX, SIGMA_TOPIC, |row| {
+            !index.redacts(row, redacted) && scope.admits_row(&views.items, row)
+        });
+        let seen = |version: &Version| {
+            scope.admits(&views.items, version)
+                && may_be_twin(&views, version, class)
+                && !self.redacts(&views, &index, version)
+        };
         let exact = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, seen);
         let semantic = || {
             rows.iter()
@@ -170,7 +181,7 @@ impl Gathering<'_> {
         };
         let twin = exact.or_else(semantic);
         Compared {
-            retracted: views.items.was_retracted(&self.asked.prints.content),
+            retracted: views.items.was_retracted(&self.asked.prints.content) && !self.says_redacted(),
             dependents: self.dependents(&views),
             neighbours: rows
                 .iter()
@@ -186,6 +197,25 @@ impl Gathering<'_> {
                 .collect(),
             twin: twin.and_then(|(version, likeness)| Some((known(&views, version)?, likeness, version.lsn))),
         }
+    }
+
+    /// Whether the writer may be told of a twin: not if that confirms what is redacted for them (SHARE-21).
+    fn may_tell(&self, views: &Views, index: &Index, (version, likeness): (&Version, Likeness)) -> bool {
+        match likeness {
+            // Who says the very same says what is redacted in it.
+            Likeness::Exact => !self.says_redacted(),
+            Likeness::Structural | Likeness::Semantic => !self.redacts(views, index, version),
+        }
+    }
+
+    /// Whether something in a version is redacted for the writer.
+    fn redacts(&self, views: &Views, index: &Index, version: &Version) -> bool {
+        views.items.row_of(version.id).is_some_and(|row| index.redacts(row, self.redacted))
+    }
+
+    /// Whether the write itself says something that would be redacted for the writer.
+    fn says_redacted(&self) -> bool {
+        !self.redacted.is_empty() && classes_in(&self.asked.request.content).meets(self.redacted)
     }
 
     /// The tier that is written to, as far as the request tells.
@@ -325,7 +355,7 @@ impl Gathering<'_> {
         };
         let support = match &evidence.excerpt {
             Some(excerpt) => borne_out(claim, statement, excerpt),
-            None => borne_out(claim, statement, &content(self.tenant, lsn)?.0.text),
+            None => borne_out(claim, statement, &self.redacted.redact(&content(self.tenant, lsn)?.0.text)),
         };
         Ok(Weighed {
             authority: plain.authority.min(confidence),
@@ -356,7 +386,7 @@ impl Gathering<'_> {
                 row.and_then(|row| index.claims.get(row))
                     .is_some_and(|known| known.similarity(claim) > SEMANTIC_MIN)
             };
-            same_item || same_print || alike()
+            same_item || (!self.redacts(views, index, version) && (same_print || alike()))
         };
         let mut seen: HashSet<VersionId> = HashSet::new();
         let mut open: Vec<&Version> = views.items.sources_of(from).collect();

@@ -38,12 +38,19 @@ impl<'a> Searcher<'a> {
     /// A search as the engine runs it, from the caller's predicate to the rows of the answer.
     fn search(&self, (words, vector): &(String, Vec<f32>), effort: Effort) -> Vec<Row> {
         let (memory, at) = (self.memory, self.memory.now());
-        let scope = Scope { predicate: &self.predicate, at, tier: None, layers: &[], namespace: None };
+        let scope = Scope {
+            predicate: &self.predicate,
+            at,
+            tier: None,
+            layers: &[],
+            namespace: None,
+            redacted: Classes::NONE,
+        };
         let mut question = Question::of(words);
         question.vector = Some(vector);
-        let years = memory.index.sessions.years(self.predicate.owner());
+        let years = memory.index.sessions.years(&memory.views.items, &self.predicate);
         question.days = days_named(words, day_of(at.time), years);
-        question.find_quoting(&memory.index.lexical);
+        question.find_quoting(&memory.index.lexical, Classes::NONE);
         let rows = self.rows();
         self.ranked(&scope, &question, &rows, effort)
     }

@@ -1,10 +1,9 @@
 //! The masked index against oracles: what is redacted for a caller neither matches nor counts, whatever they ask.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a panic")]
 
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::Instant;
 use tabellion_core::access::{Predicate, visible_to_pair};
 use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
@@ -358,6 +357,7 @@ proptest! {
 
 /// What the detectors add to taking a text apart. Printed, not judged: the machine decides.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the time is what is measured")]
 fn what_masking_costs() {
     let said =
         ["I went hiking with Ben on 7 May", "That sounds great, how was it?", "We saw a bear near the lake!"];
@@ -401,12 +401,11 @@ fn what_masking_costs() {
 /// repository: where they are not at hand, the test says so and passes.
 #[test]
 fn conversations_hold_next_to_nothing_to_mask() {
-    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/locomo");
-    let folder = std::env::var_os("TABELLION_LOCOMO").map_or_else(beside, PathBuf::from);
-    let Ok(listing) = std::fs::read_dir(&folder) else {
-        eprintln!("no conversations in {}", folder.display());
+    let Some(folder) = std::env::var_os("TABELLION_LOCOMO") else {
+        eprintln!("TABELLION_LOCOMO names no folder of conversations");
         return;
     };
+    let listing = std::fs::read_dir(folder).unwrap();
     let (mut turns, mut masked) = (0u32, 0u32);
     for path in
         listing.map(|entry| entry.unwrap().path()).filter(|path| path.extension() == Some("json".as_ref()))

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const USERS: usize = 5;
-const AGENTS: [&str; 5] = ["paper-wood", "ceramics", "energy", "chemistry", "mathematical physics"];
+const AGENTS: [&str; 5] = ["paper-wood", "ceramics", "energy", "chemistry", "mathematical-physics"];
 const LETTERS: [char; 5] = ['P', 'C', 'E', 'K', 'M'];
 const BASES: [&str; 5] = ["paper_wood_kb", "ceramics_kb", "energy_kb", "chemistry_kb", "mathematics_kb"];
 /// The agents of each user, step by step.

@@ -222,10 +222,10 @@ mod tests {
                 }
             }
             let [isolated, together] = usages.map(|all| Usage::mean(&all));
-            assert!((isolated.calls - ISOLATED).abs() < 0.03, "{common}: {}", isolated.calls);
-            assert!((together.calls - shared).abs() < 0.04, "{common}: {}", together.calls);
+            assert!((isolated.calls - ISOLATED).abs() < 0.05, "{common}: {}", isolated.calls);
+            assert!((together.calls - shared).abs() < 0.06, "{common}: {}", together.calls);
             let [all, last] = reduction(&isolated, &together);
-            assert!((all - saved).abs() < 1.5, "{common}: {all}");
+            assert!((all - saved).abs() < 2.0, "{common}: {all}");
             assert!(common != 50 || (last - 62.0).abs() < 3.0, "{last}");
         }
     }

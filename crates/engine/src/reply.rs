@@ -3,7 +3,7 @@
 mod access;
 mod governed;
 
-pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, WhoReply};
+pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, PairToken, WhoReply};
 pub use governed::{Feedback, Ground, KeptReply, Quarantined, Reverted, ReviewReply, Verdict};
 
 use tabellion_core::access::Role;

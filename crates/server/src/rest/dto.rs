@@ -7,6 +7,7 @@ mod access;
 mod govern;
 mod items;
 mod principals;
+mod token;
 mod trail;
 mod words;
 
@@ -14,5 +15,6 @@ pub(crate) use access::*;
 pub(crate) use govern::*;
 pub(crate) use items::*;
 pub(crate) use principals::*;
+pub(crate) use token::*;
 pub(crate) use trail::*;
 pub(crate) use words::*;

@@ -10,6 +10,7 @@ pub(super) mod items;
 pub(super) mod principals;
 pub(super) mod probes;
 pub(super) mod reviews;
+pub(super) mod token;
 pub(super) mod trail;
 pub(super) mod writes;
 

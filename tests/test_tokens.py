@@ -195,11 +195,13 @@ def test_an_oversized_token_is_not_looked_at(place):
 def test_nobody_is_told_which_part_is_unknown(place):
     """SHARE-28, SHARE-41: an unknown tenant, user or agent, another tenant's, and an unknown key are answered alike."""
     ana, agent, _ = place.pair()
+    place.grant(ana.name, "direct")
     other = place.chief.ask("POST", "/v1/tenants", {"name": f"acme-{random_id()[4:10]}"}, expect=201)
     tokens = [
         "tab_" + "a" * 64, place.token("nobody"), place.token(random_id("usr")), place.token(ana.name, "nothing"),
         place.token(ana.name, random_id("agt")), place.token(ana.name, tid="nowhere"), place.token(ana.name, tid=random_id("tnt")),
         place.token(ana.name, agent, tid=other["id"]), place.token(ana.user, tid=other["name"]), place.token(""),
+        place.token(ana.name, "direct"),
     ]  # fmt: skip
     shapes = [shape(place.caller(token).call("GET", "/v1/whoami")) for token in tokens]
     assert all(one == shapes[0] for one in shapes) and shapes[0][:1] == (401,), shapes
@@ -390,15 +392,15 @@ def test_an_issuer_that_cannot_work_is_refused_at_the_start(bin, tmp_path, setti
 def test_a_service_gets_a_token_for_a_user(place):
     """SHARE-28: an agent service key and the user's key or token give a token of the pair, for at most 15 minutes."""
     ana, agent, service = place.pair()
-    for subject in ana.key, place.token(ana.name, seconds=3_600):
+    for way, subject in ("key", ana.key), ("token", place.token(ana.name, seconds=3_600)):
         answer = place.exchange(service["key"], subject)
         assert set(answer) == {"access_token", "issued_token_type", "token_type", "expires_in"}
         assert (answer["token_type"], answer["expires_in"]) == ("Bearer", 900)
         caller = place.caller(answer["access_token"])
         me = caller.ask("GET", "/v1/whoami")
         assert (me["user"]["id"], me["agent"]["name"], me["tenant"]) == (ana.user, agent, place.tenant)
-        item = caller.write("for ana")["id"]
-        assert agent in json.dumps(place.chief.ask("GET", "/v1/agents")) and ana.get(item)["text"] == "for ana"
+        item = caller.write(f"for ana, by {way}")["id"]
+        assert ana.get(item)["agents"] == [me["agent"]["id"]], "it is hers, through the agent"
     said = jwt.decode(answer["access_token"], options={"verify_signature": False})
     assert (said["tid"], said["sub"], said["exp"] - said["iat"]) == (place.tenant, ana.user, 900)
     assert said["act"]["sub"] == me["agent"]["id"] and said["client_id"] == service["id"]

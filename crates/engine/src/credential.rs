@@ -132,7 +132,7 @@ impl Engine {
     fn by_own_token(&self, token: &Jwt<'_>, tenant: TenantId, now: Timestamp) -> Result<Proven, Denied> {
         let tenants = self.inner.tenants.read();
         let Some(signer) = tenants.get(&tenant) else {
-            return Err(Distrust::UnknownKey.refusal().into());
+            return Err(Distrust::Signature.into());
         };
         let grant = signer.pairs.read(token, now)?;
         if grant.tenant != tenant {

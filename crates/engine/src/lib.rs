@@ -1,7 +1,7 @@
 //! The service layer: one file per operation. Each gathers facts, asks `core`, and commits to `store`.
 //!
 //! Invariant: knows no protocol. Owns the ports: clock, entropy, embedder, gates and models outside. No operation exists without a `Call`, and a `Call` holds
-//! a `Caller` that only a credential can make.
+//! a `Caller` that only a credential can make; but for the exchange of tokens, by which an agent service comes to one.
 
 mod anomaly;
 mod change;

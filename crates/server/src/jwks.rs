@@ -147,3 +147,52 @@ async fn state(path: &Path) -> Option<(Option<SystemTime>, u64)> {
     let looked = tokio::task::spawn_blocking(move || std::fs::metadata(path)).await.ok()?.ok()?;
     Some((looked.modified().ok(), looked.len()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The key of RFC 8037, under this name.
+    fn jwks(id: &str) -> String {
+        let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+        format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","kid":"{id}","x":"{x}"}}]}}"#)
+    }
+
+    fn keys(id: &str) -> KeySet {
+        KeySet::from_jwks(jwks(id).as_bytes()).unwrap()
+    }
+
+    /// SHARE-28: newer keys are looked for no more often than they may be.
+    #[tokio::test]
+    async fn keys_are_renewed_once_in_a_while() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("jwks.json");
+        std::fs::write(&path, jwks("a")).unwrap();
+        let seldom = Jwks::of_file(&path, Duration::from_secs(3_600)).unwrap();
+        let often = Jwks::of_file(&path, Duration::ZERO).unwrap();
+        for (id, expected) in [("b", ["b", "b"]), ("c", ["b", "c"])] {
+            std::fs::write(&path, jwks(id)).unwrap();
+            seldom.renew().await;
+            often.renew().await;
+            assert_eq!([&*seldom.known(), &*often.known()], [&keys(expected[0]), &keys(expected[1])]);
+        }
+    }
+
+    /// SHARE-28: what is no key set leaves the last one in place; at the start it is refused.
+    #[tokio::test]
+    async fn the_last_good_keys_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("jwks.json");
+        std::fs::write(&path, jwks("a")).unwrap();
+        let held = Jwks::of_file(&path, Duration::ZERO).unwrap();
+        for broken in ["", "{", r#"{"keys":[]}"#, &" ".repeat(JWKS_BYTES_MAX + 1)] {
+            std::fs::write(&path, broken).unwrap();
+            held.renew().await;
+            assert_eq!(*held.known(), keys("a"));
+            assert!(Jwks::of_file(&path, Duration::ZERO).is_err());
+        }
+        std::fs::remove_file(&path).unwrap();
+        held.renew().await;
+        assert_eq!(*held.known(), keys("a"));
+    }
+}

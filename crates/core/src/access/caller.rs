@@ -120,6 +120,10 @@ pub fn recognise(views: &Views, claims: &Claims, now: Timestamp) -> Result<Calle
         None => None,
         Some(name) => Some(identity.find_agent(name).ok_or_else(unauthenticated)?.id),
     };
+    // `direct` stands for people without an agent: who acts through an agent must not pass for one of them.
+    if agent.is_some() && agent == identity.direct_agent() {
+        return Err(unauthenticated());
+    }
     let names = [claims.issuer.as_str(), &claims.user, claims.agent.as_deref().unwrap_or_default()];
     caller(views, (user, agent), credential(&names), now)
 }

@@ -86,7 +86,7 @@ pub struct KeySet(Vec<Key>);
 
 #[derive(Deserialize)]
 struct Jwks {
-    keys: Vec<Jwk>,
+    keys: Vec<serde_json::Value>,
 }
 
 /// A key as it is written. Members that are not listed, private ones among them, are not read.
@@ -118,7 +118,8 @@ impl KeySet {
         if read.keys.len() > KEYS_MAX {
             return Err(NotKeys::TooMany);
         }
-        let keys: Vec<Key> = read.keys.into_iter().filter_map(Jwk::read).collect();
+        let jwks = read.keys.into_iter().filter_map(|key| serde_json::from_value::<Jwk>(key).ok());
+        let keys: Vec<Key> = jwks.filter_map(Jwk::read).collect();
         if keys.is_empty() { Err(NotKeys::Empty) } else { Ok(Self(keys)) }
     }
 
@@ -130,16 +131,16 @@ impl KeySet {
         signed: &[u8],
         signature: &[u8],
     ) -> Result<(), Unconfirmed> {
-        let mut fitting = self.0.iter().filter(|key| match id {
-            Some(id) => key.id.as_deref() == Some(id),
-            None => key.signs(algorithm),
-        });
-        let key = fitting.next().ok_or(Unconfirmed::Unknown)?;
-        let is_alone = fitting.next().is_none();
-        if is_alone && key.signs(algorithm) && key.confirms(algorithm, signed, signature) {
-            return Ok(());
+        let meant: Vec<&Key> = match id {
+            Some(id) => self.0.iter().filter(|key| key.id.as_deref() == Some(id)).collect(),
+            None => self.0.iter().filter(|key| key.signs(algorithm)).collect(),
+        };
+        if meant.is_empty() {
+            return Err(Unconfirmed::Unknown);
         }
-        Err(Unconfirmed::Wrong)
+        let is_plain = id.is_some() || meant.len() == 1;
+        let holds = |key: &&Key| key.signs(algorithm) && key.confirms(algorithm, signed, signature);
+        if is_plain && meant.iter().any(holds) { Ok(()) } else { Err(Unconfirmed::Wrong) }
     }
 }
 
@@ -249,6 +250,8 @@ mod tests {
         assert_eq!(check(Some("other"), b"said"), Err(Unconfirmed::Wrong));
         assert_eq!(check(Some("third"), b"said"), Err(Unconfirmed::Unknown));
         assert_eq!(check(None, b"said"), Err(Unconfirmed::Wrong), "two could be meant");
+        let same_name = set(&[ed25519(Some("one"), &other), ed25519(Some("one"), &one)]).unwrap();
+        assert_eq!(same_name.confirm(Algorithm::EdDsa, Some("one"), b"said", &signature), Ok(()));
         let alone = set(&[ed25519(None, &one)]).unwrap();
         assert_eq!(alone.confirm(Algorithm::EdDsa, None, b"said", &signature), Ok(()));
         assert_eq!(
@@ -295,6 +298,9 @@ mod tests {
         assert_eq!(KeySet::from_jwks(b"{\"keys\":[]}"), Err(NotKeys::Empty));
         assert_eq!(KeySet::from_jwks(&vec![b' '; JWKS_BYTES_MAX + 1]), Err(NotKeys::TooLarge));
         let key = ed25519(None, &SigningKey::from_bytes(&[1; 32]));
-        assert_eq!(set(&vec![key; KEYS_MAX + 1]), Err(NotKeys::TooMany));
+        assert_eq!(set(&vec![key.clone(); KEYS_MAX + 1]), Err(NotKeys::TooMany));
+        let strange =
+            [serde_json::json!(5), serde_json::json!({"kty": "new"}), serde_json::json!({"kid": 1}), key];
+        assert_eq!(set(&strange).map(|keys| keys.0.len()), Ok(1), "what is not understood is passed over");
     }
 }

@@ -1,5 +1,5 @@
 //! Callers who come with a token: whose keys are looked for when, and what a token of a pair rests on.
-#![allow(clippy::unwrap_used, reason = "a failure is a panic")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a panic")]
 
 mod support;
 

@@ -275,13 +275,13 @@ mod tests {
         Jwt::parse(token)?.claims(&keys(), &rules(), now())
     }
 
-    fn check(name: &str, value: Value, expected: Result<(), Distrust>) {
+    fn check(name: &str, value: impl Into<Option<Value>>, expected: Result<(), Distrust>) {
         let mut changed = claims();
-        match &value {
-            Value::String(word) if word == "(absent)" => drop(changed.as_object_mut().unwrap().remove(name)),
-            _ => changed[name] = value.clone(),
+        changed.as_object_mut().unwrap().remove(name);
+        if let Some(value) = value.into() {
+            changed[name] = value;
         }
-        assert_eq!(read(&signed(&header(), &changed.to_string())).map(drop), expected, "{name} {value}");
+        assert_eq!(read(&signed(&header(), &changed.to_string())).map(drop), expected, "{changed}");
     }
 
     /// SHARE-28: tenant, user and agent are those of `tid`, `sub` and `act.sub`.
@@ -298,9 +298,8 @@ mod tests {
     /// SHARE-28: issuer, audience and times must hold, give or take the leeway.
     #[test]
     fn every_claim_must_hold() {
-        let absent = || json!("(absent)");
         for name in ["iss", "aud", "exp", "tid", "sub"] {
-            check(name, absent(), Err(Distrust::Claims));
+            check(name, None, Err(Distrust::Claims));
             check(name, Value::Null, Err(Distrust::Claims));
         }
         check("iss", json!("https://id.example/"), Err(Distrust::Issuer));

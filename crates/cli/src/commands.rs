@@ -40,6 +40,7 @@ mod schema;
 mod search;
 mod serve;
 mod tenant;
+mod token;
 mod unpin;
 mod user;
 mod verify;
@@ -103,6 +104,7 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     #[command(subcommand)]
     Key(key::Key),
+    Token(token::Token),
     #[command(subcommand)]
     Tenant(tenant::Tenant),
     Audit(audit::Audit),
@@ -156,6 +158,7 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Access(args) => access::run(&args, context),
         Command::Explain(args) => explain::run(&args, context),
         Command::Key(args) => key::run(&args, context),
+        Command::Token(args) => token::run(&args, context),
         Command::Tenant(args) => tenant::run(&args, context),
         Command::Audit(args) => audit::run(&args, context),
         Command::Head(args) => head::run(&args, context),

@@ -161,12 +161,19 @@ pub(crate) fn fault_line(fault: &Value) -> String {
 }
 
 /// What helps with each code; `{request_id}` is put in by the caller.
-const HINTS: [(&str, &str); 41] = [
+const HINTS: [(&str, &str); 45] = [
     ("FORBIDDEN", "this needs another role; `tabellion whoami` shows yours"),
     (
         "PAIR_REQUIRED",
-        "this key names no user; make one that does: `tabellion key create --user NAME --agent NAME`",
+        "this key names no user; exchange it and the user's token: `tabellion token`, or make a key of both: `tabellion key create --user NAME --agent NAME`",
     ),
+    ("JWT_EXPIRED", "get a new token; `tabellion token` exchanges an agent's key and a user's token for one"),
+    (
+        "JWT_INVALID",
+        "the server takes tokens of its own and of the issuer in its configuration, section [identity]",
+    ),
+    ("SERVICE_KEY_REQUIRED", "set TABELLION_KEY to the agent's own key: `tabellion key create --agent NAME`"),
+    ("SUBJECT_TOKEN_INVALID", "give the user's own API key, or a token that names the user and no agent"),
     (
         "AGENT_NOT_GRANTED",
         "an admin lets the user act through the agent: `tabellion edge grant ua USER AGENT`",

@@ -84,6 +84,14 @@ codes! {
     TokenInvalid => "TOKEN_INVALID", Invalid;
     /// No credential, or one that is unknown, revoked or expired.
     Unauthenticated => "UNAUTHENTICATED", Unauthenticated;
+    /// The token was good, and its time is over.
+    JwtExpired => "JWT_EXPIRED", Unauthenticated;
+    /// A token that is not whole, or not for this server.
+    JwtInvalid => "JWT_INVALID", Unauthenticated;
+    /// The token of the user for whom an agent service asks proves no such person.
+    SubjectTokenInvalid => "SUBJECT_TOKEN_INVALID", Invalid;
+    /// Only an agent service exchanges tokens.
+    ServiceKeyRequired => "SERVICE_KEY_REQUIRED", Forbidden;
     /// The caller's role does not allow this.
     Forbidden => "FORBIDDEN", Forbidden;
     /// The credential names no user; memory operations need a pair.

@@ -1,12 +1,14 @@
 //! The service layer: one file per operation. Each gathers facts, asks `core`, and commits to `store`.
 //!
 //! Invariant: knows no protocol. Owns the ports: clock, entropy, embedder, gates and models outside. No operation exists without a `Call`, and a `Call` holds
-//! a `Caller` that only a credential can make.
+//! a `Caller` that only a credential can make; but for the exchange of tokens, by which an agent service comes to one.
 
 mod anomaly;
 mod change;
 mod counsel;
+mod credential;
 mod embedding;
+mod exchange;
 mod flow;
 mod fold;
 mod founding;
@@ -42,6 +44,7 @@ mod visibility;
 mod working;
 mod write;
 
+pub use credential::Issuer;
 pub use flow::Pace;
 pub use notice::Notice;
 pub use options::{AuditReads, EngineLimits, Governance, Options};
@@ -56,9 +59,9 @@ use reply::{
     SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply, WhoAmI, Written,
 };
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tabellion_core::access::{Caller, authenticate};
+use std::sync::{Arc, OnceLock};
+use tabellion_core::access::Caller;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::WriteDraft;
 use tabellion_core::id::TenantId;
@@ -110,6 +113,7 @@ struct Inner {
     master: Secret,
     pepper: Secret,
     news: notice::News,
+    issuer: OnceLock<Issuer>,
     open: AtomicBool,
     lock: parking_lot::Mutex<Option<DirLock>>,
 }
@@ -147,6 +151,7 @@ impl Engine {
             dir,
             options,
             news: notice::news(),
+            issuer: OnceLock::new(),
             open: AtomicBool::new(true),
             lock: parking_lot::Mutex::new(lock),
         };
@@ -196,26 +201,6 @@ impl Engine {
     pub fn is_ready(&self) -> bool {
         self.inner.open.load(Ordering::Acquire)
             && self.inner.tenants.read().values().all(|tenant| tenant.sequencer.is_well())
-    }
-
-    /// The caller of this API key.
-    ///
-    /// # Errors
-    /// When no live key has this secret, or it names no pair.
-    pub fn authenticate(&self, secret: &str) -> Result<Caller, Refusal> {
-        let fingerprint = identity::fingerprint(&self.inner.pepper, secret);
-        let now = self.inner.options.clock.now();
-        let mut answer = None;
-        for tenant in self.inner.tenants.read().values() {
-            match authenticate(&tenant.shared.views.read(), &fingerprint, now) {
-                Ok(caller) => return Ok(caller),
-                Err(refusal) if answer.is_none() || refusal.code != Code::Unauthenticated => {
-                    answer = Some(refusal)
-                }
-                Err(_) => {}
-            }
-        }
-        Err(answer.unwrap_or_else(|| Refusal::new(Code::Overloaded, "the server is starting")))
     }
 
     fn tenant(&self, call: &Call) -> Result<Arc<Tenant>, Refusal> {

@@ -3,7 +3,7 @@
 mod access;
 mod governed;
 
-pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, WhoReply};
+pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, PairToken, WhoReply};
 pub use governed::{
     Decided, Feedback, Flag, Ground, KeptReply, Quarantined, Reverified, Reverted, ReviewReply, Verdict,
 };

@@ -25,7 +25,7 @@ use crate::{AuditReads, Call, EngineLimits, Governance, OpenError, index, vector
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use tabellion_core::access::{Caller, SealedPlace, TokenKey};
+use tabellion_core::access::{Caller, PairKey, SealedPlace, TokenKey};
 use tabellion_core::canonical::{Hash, framed_hmac, hex};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::id::TenantId;
@@ -221,6 +221,7 @@ pub(crate) struct Tenant {
     pub(crate) advice: Advice,
     pub(crate) provenance_key: Secret,
     pub(crate) public_key: VerifyingKey,
+    pub(crate) pairs: PairKey,
     audit_reads: AuditReads,
     tokens: TokenKey,
     fingerprints: Secret,
@@ -307,6 +308,7 @@ impl Tenant {
             advice: Advice::new(options.advisers.clone()),
             provenance_key: keys.tenant_secret().derive("tabellion/v1/provenance"),
             public_key,
+            pairs: PairKey::of(keys.tenant_secret()),
             audit_reads: options.audit_reads,
             tokens: TokenKey::of(keys.tenant_secret()),
             fingerprints: keys.tenant_secret().derive("tabellion/v1/fingerprint"),

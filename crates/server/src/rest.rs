@@ -18,7 +18,9 @@ use crate::app::App;
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::routing::{delete, get, post, put};
-use routes::{access, batch, events, govern, items, principals, probes, reverify, reviews, trail, writes};
+use routes::{
+    access, batch, events, govern, items, principals, probes, reverify, reviews, token, trail, writes,
+};
 use std::sync::Arc;
 
 /// Every REST route.
@@ -38,6 +40,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/keys", get(principals::list_keys).post(principals::create_key))
         .route("/v1/keys/{id}", delete(principals::revoke_key))
         .route("/v1/whoami", get(principals::whoami))
+        .route("/v1/token", post(token::exchange_token))
         .route("/v1/items", get(items::list_items).post(items::write_item))
         .route("/v1/items:batch", post(batch::write_batch))
         .route("/v1/items:reverify", post(reverify::reverify_items))

@@ -6,6 +6,7 @@
 use crate::app::{App, Phase};
 use crate::config::{Config, ConfigError, Limits, Secrets};
 use crate::intake::{self, Intake};
+use crate::issuer::Trusted;
 use crate::refusal::{Refused, Wire};
 use crate::webhook::Webhook;
 use crate::{console, grpc, guard, logs, mcp, metrics, rest};
@@ -178,6 +179,7 @@ fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
 
 /// Opening replays what the views have not seen yet: off the threads that answer.
 async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstStart>), ServeError> {
+    let trusted = Trusted::open(&config.identity)?;
     let clock = config.test_clock.then(|| Arc::new(ManualClock::at(SystemClock.now())));
     let (embedding, key) = (config.embedding.clone(), secrets.embedding_key);
     let embedder = tokio::task::spawn_blocking(move || embedding.open(key));
@@ -208,6 +210,7 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
     let opened =
         tokio::task::spawn_blocking(move || Engine::open(options)).await.map_err(|_| ServeError::Lost)?;
     let (engine, first_start) = opened?;
+    trusted.by(&engine, &tokio::runtime::Handle::current());
     Ok((App::new(engine, config.limits, clock), first_start))
 }
 

@@ -89,3 +89,16 @@ pub struct ExplainReply {
     /// What stands in the way; nothing if it is visible.
     pub hindrances: Vec<Hindrance>,
 }
+
+/// A token of a pair, as an agent service got it for a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairToken {
+    /// The token itself.
+    pub token: String,
+    /// How long it holds from now, unless something that it was made from ends before.
+    pub seconds: u64,
+    /// The user.
+    pub user: UserId,
+    /// The agent that acts for it.
+    pub agent: AgentId,
+}

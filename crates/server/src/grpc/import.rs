@@ -104,7 +104,7 @@ impl Import {
 
     /// The credential is asked for again each time, so that a revoked one ends here and now.
     async fn write_one(&self, asked: proto::WriteRequest, turn: Turn) -> Result<proto::WriteReply, Refusal> {
-        let caller = self.app.engine().authenticate(&self.secret)?;
+        let caller = self.app.engine().recognise(&self.secret).await?;
         let most = self.app.limits().batch_line_bytes_max;
         if asked.encoded_len() > most {
             return Err(Refusal::new(

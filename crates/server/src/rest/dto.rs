@@ -9,6 +9,7 @@ mod items;
 mod principals;
 mod reverify;
 mod sharing;
+mod token;
 mod trail;
 mod words;
 
@@ -17,5 +18,6 @@ pub(crate) use govern::*;
 pub(crate) use items::*;
 pub(crate) use principals::*;
 pub(crate) use reverify::*;
+pub(crate) use token::*;
 pub(crate) use trail::*;
 pub(crate) use words::*;

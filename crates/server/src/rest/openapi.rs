@@ -5,7 +5,7 @@
 
 use super::dto::{PolicyNameText, WriteBody};
 use super::routes::{
-    access, batch, events, govern, items, principals, probes, reverify, reviews, trail, writes,
+    access, batch, events, govern, items, principals, probes, reverify, reviews, token, trail, writes,
 };
 use crate::guard::REQUEST_ID;
 use crate::refusal::RefusalBody;
@@ -36,7 +36,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         principals::list_agents, principals::create_agent,
         principals::list_resources, principals::create_resource,
         principals::list_keys, principals::create_key, principals::revoke_key,
-        principals::whoami,
+        principals::whoami, token::exchange_token,
         items::write_item, items::list_items, batch::write_batch,
         items::read_item, items::update_item, items::retract_item,
         items::rollback_item, items::pin_item, items::unpin_item, items::quarantine_item, items::release_item,
@@ -110,7 +110,7 @@ impl Modify for EveryOperation {
         let components = openapi.components.get_or_insert_with(Components::new);
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
-            .description(Some("an API key, `tab_…`"))
+            .description(Some("an API key, `tab_…`, or a JSON Web Token"))
             .build();
         components.add_security_scheme("key", SecurityScheme::Http(scheme));
         components.schemas.extend(update(components).map(|schema| (UPDATE.to_owned(), schema)));

@@ -11,6 +11,7 @@ pub(super) mod principals;
 pub(super) mod probes;
 pub(super) mod reverify;
 pub(super) mod reviews;
+pub(super) mod token;
 pub(super) mod trail;
 pub(super) mod writes;
 

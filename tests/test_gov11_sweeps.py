@@ -4,6 +4,8 @@ import pytest
 
 from callers import log_size
 from governed import evidence, eventually, novel, refusal
+from grpc_caller import GrpcCaller
+from test_cli import Cli
 
 SWEEP = {"reverify_hours": 0}
 
@@ -184,6 +186,32 @@ def test_only_admins_sweep_and_nobody_sees_the_flags_of_others(alone):
     world.chief.refused("POST", "/v1/items:reverify", {"cursor": "x" * 48}, status=422, code="TOKEN_INVALID")
 
 
+def test_the_command_line_sweeps_and_binds(alone, bin):
+    """GOV-11.4, GOV-11.9, GOV-6.7: `reverify`, `flagged`, `policy set --kind bounds` and `agent feedback`, and gRPC."""
+    world = alone(**SWEEP)
+    ana, bot = world.pair()
+    source = bot.supported(novel(), confidence=1.0)
+    resting = resting_on(world, bot, source)
+    ana.ask("DELETE", f"/v1/items/{source['id']}?reason=wrong")
+    chief, person = (Cli(bin, world.server.url, caller.key) for caller in (world.chief, ana))
+    assert "1 looked at: 0 stand, 1 do not, 0 need fresher evidence" in chief.out("reverify")
+    assert chief.json("reverify")["failed"] == 1
+    shown = person.out("flagged")
+    assert resting["id"] in shown and "source_withdrawn" in shown
+    assert [one["id"] for one in person.json("flagged")["flagged"]] == [resting["id"]]
+    with GrpcCaller(world.server, world.chief.key) as grpc:
+        assert int(grpc.call("Reverify")["failed"]) == 1
+    with GrpcCaller(world.server, ana.key) as grpc:
+        assert grpc.call("ListFlagged")["flagged"] == ana.ask("GET", "/v1/items:flagged")["flagged"]
+    chief.out("policy", "set", "bound", "--kind", "bounds", "--agent", bot.name, "--namespace", "ward", "--tag", "medical")
+    text = novel()
+    bot.turned_down(text, evidence=[world.said(text)], status=403, code="OUT_OF_BOUNDS", gate="policy")
+    text = novel()
+    fields = {"namespace": "ward", "tags": ["medical"], "key": "dose"}
+    ana.rejects(bot.held(text, layer="semantic", evidence=[world.said(text)], **fields)["pending_id"])
+    assert "dose (semantic)" in person.out("agent", "feedback", bot.name)
+
+
 # Bounds
 
 
@@ -204,7 +232,8 @@ def test_an_agent_writes_only_where_its_task_is(request, policy):
     fault = {"status": 403, "code": "OUT_OF_BOUNDS", "gate": "policy"}
     for outside, paths in [
         ({"layer": "session"}, ["/layer"]), ({"namespace": "books"}, ["/namespace"]), ({"tags": []}, ["/tags"]),
-        ({"tags": ["money", "medical"]}, ["/tags"]), ({"layer": "session", "namespace": "default"}, ["/layer", "/namespace"]),
+        ({"tags": ["money", "medical"]}, ["/tags"]),
+        ({"layer": "session", "namespace": "default"}, ["/layer", "/namespace"]),
     ]:  # fmt: skip
         text = novel()
         refused = bot.turned_down(text, evidence=[world.said(text)], **{**inside, **outside}, **fault)

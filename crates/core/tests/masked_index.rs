@@ -103,6 +103,7 @@ impl World {
             sources: Vec::new(),
             review: None,
             against: 0,
+            origin: None,
         };
         let content_bytes = content.canonical().unwrap();
         let opened = OpenedVersion { namespace: String::new(), content: content_bytes, provenance: vec![] };
@@ -121,7 +122,7 @@ impl World {
     /// What a search answers, by words, by meaning, and by all together.
     fn ranked(&self, query: &str, redacted: Classes) -> [Vec<(Row, f64)>; 3] {
         let (predicate, at) = (self.predicate(), self.at());
-        let scope = Scope { predicate: &predicate, at, layers: &[], namespace: None, redacted };
+        let scope = Scope { predicate: &predicate, at, tier: None, layers: &[], namespace: None, redacted };
         let vector = meaning(&redacted.redact(query));
         let mut question = Question::of(query);
         question.vector = Some(&vector);
@@ -237,9 +238,9 @@ fn who_speaks_is_not_confirmed() {
     let (stored, other) = ("tea of jo@example.org", "tea of xu@example.com");
     assert_eq!(world.ranked(stored, bound), world.ranked(other, bound));
     assert_ne!(world.ranked(stored, Classes::NONE)[2], world.ranked(other, Classes::NONE)[2]);
-    let sessions = &world.index.sessions;
-    assert_eq!(sessions.without_names(USER, "ask jo@example.org", bound), "ask jo@example.org");
-    assert!(sessions.is_speaker(USER, "jo", Classes::NONE) && !sessions.is_speaker(USER, "jo", bound));
+    let (sessions, seen) = (&world.index.sessions, &world.predicate());
+    assert_eq!(sessions.without_names(seen, "ask jo@example.org", bound), "ask jo@example.org");
+    assert!(sessions.is_speaker(seen, "jo", Classes::NONE) && !sessions.is_speaker(seen, "jo", bound));
     assert!(world.index.redacts(0, bound) && !world.index.redacts(1, bound));
     assert!(!world.index.redacts(0, Classes::NONE) && world.index.redacts(2, bound));
 }

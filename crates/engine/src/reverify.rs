@@ -114,7 +114,7 @@ async fn pass(tenant: &Tenant, from: Row, asked: Asked) -> Result<Looked, Refusa
     let now = tenant.now();
     let (subjects, next) = subjects(&tenant.shared.views.read(), from, now);
     let mut found = Vec::with_capacity(subjects.len());
-    for (item, version, before) in subjects {
+    for Subject { item, version, before } in subjects {
         // What cannot be read is for `verify` to tell; it keeps nobody from looking at the rest.
         if let Ok(finding) = examine(tenant, &version, now) {
             found.push(Found { item, version: version.id, finding, before });
@@ -124,12 +124,16 @@ async fn pass(tenant: &Tenant, from: Row, asked: Asked) -> Result<Looked, Refusa
     Ok(Looked { found, next })
 }
 
-/// The durable heads from a row on, with what was last found of them, and where to go on.
-fn subjects(
-    views: &Views,
-    from: Row,
-    now: Timestamp,
-) -> (Vec<(ItemId, Version, Option<Recheck>)>, Option<Row>) {
+/// A version that is to be looked at.
+struct Subject {
+    item: ItemId,
+    version: Version,
+    /// What was last found of it.
+    before: Option<Recheck>,
+}
+
+/// The durable heads from a row on, and where to go on.
+fn subjects(views: &Views, from: Row, now: Timestamp) -> (Vec<Subject>, Option<Row>) {
     let at = Moment { lsn: views.lsn(), time: now };
     let mut subjects = Vec::new();
     let mut row = from;
@@ -145,7 +149,7 @@ fn subjects(
             continue;
         };
         let before = views.checks.of(version.id).map(|check| check.finding);
-        subjects.push((item.id, version.clone(), before));
+        subjects.push(Subject { item: item.id, version: version.clone(), before });
     }
     (subjects, None)
 }

@@ -132,7 +132,9 @@ fn passed_over(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> V
         twins.borrow_mut().push(twin.id);
         false
     };
-    drop(views.items.twin(&asked.prints, &request.namespace, request.layer, at, note));
+    // None is found: each was only to be noted.
+    let none = views.items.twin(&asked.prints, &request.namespace, request.layer, at, note);
+    debug_assert!(none.is_none());
     twins.into_inner()
 }
 

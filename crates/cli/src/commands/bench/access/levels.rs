@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use tabellion_core::access::{Predicate, visible_to_pair};
 use tabellion_core::id::{AgentId, UserId};
+use tabellion_core::policy::Classes;
 use tabellion_core::rank::{self, Places, Question, days_named};
 use tabellion_core::vector::{Effort, VectorView};
 use tabellion_core::view::{Row, Scope, SeenRows, day_of};

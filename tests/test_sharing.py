@@ -67,7 +67,8 @@ def test_the_caller_may_only_be_more_private(team):
     assert "shared_id" not in private
     only = team.one.write(unique("for everybody alone"), tier="shared")
     assert team.two.get(only["id"])["tier"] == "shared" and "shared_id" not in only
-    team.policy("not-" + team.people[0].name, {"kind": "write_shared", "share": "off", "scope": {"user": team.people[0].name}})
+    name = team.people[0].name
+    team.policy(f"not-{name}", {"kind": "write_shared", "share": "off", "scope": {"user": name}})
     for tier in ("shared", "both"):
         team.one.refused("POST", "/v1/items", {"text": unique("for all"), "tier": tier}, **OFF)
     assert "shared_id" not in team.one.write(unique("auto is private now"))
@@ -258,3 +259,23 @@ def test_a_hostile_pattern_is_no_slower(team):
     team.policy("hostile", {"kind": "read", "steps": [{"step": "block", "patterns": ["(a+)+$"]}]})
     kept = team.one.write("a" * 20_000 + "!", tier="shared")
     assert team.two.get(kept["id"])["tier"] == "shared"
+
+
+def test_a_search_confirms_nothing_that_is_redacted(team):
+    """SHARE-21, acceptance 10: for who is bound by a redaction a stored card number ranks like any other; a pattern of
+    one's own keeps the text out of searches, and shows it redacted where it is read."""
+    for text in (f"the refund went to {CARD}", "the refund went to the bank", "refund ticket T-4711 is open"):
+        team.one.write(text, tier="private")
+    unbound = team.one.search(CARD)
+    assert CARD in unbound[0]["text"]
+    ticket = {"class": "ticket", "pattern": r"T-\d+"}
+    team.policy("bound", {"kind": "read", "steps": [{"step": "redact", "custom": [ticket]}]})
+
+    def ranks(number):
+        return [(result["id"], result["score"], result["relevance"]) for result in team.one.search(f"refund {number}")]
+
+    assert ranks(CARD) == ranks("5500 0000 0000 0004") == ranks("4012 8888 8888 1881")
+    assert not [result for result in team.one.search("ticket T-4711") if "ticket" in result["text"]]
+    texts = {row["text"] for row in team.one.ask("GET", "/v1/items")["items"]}
+    assert texts == {"the refund went to [REDACTED:card]", "the refund went to the bank",
+                     "refund ticket [REDACTED:ticket] is open"}

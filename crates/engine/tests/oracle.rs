@@ -416,7 +416,7 @@ fn edge_names((graph, from, to): (Graph, usize, usize)) -> (&'static str, String
 }
 
 fn cases() -> u32 {
-    std::env::var("TABELLION_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(25)
+    if std::env::var_os("TABELLION_SOAK").is_some() { 10_000 } else { 500 }
 }
 
 proptest! {

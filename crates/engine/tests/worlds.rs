@@ -249,7 +249,7 @@ async fn play(steps: &[Step], seed: u64, with_hidden: bool) -> Vec<String> {
 }
 
 fn cases() -> u32 {
-    std::env::var("TABELLION_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(40)
+    if std::env::var_os("TABELLION_SOAK").is_some() { 10_000 } else { 300 }
 }
 
 proptest! {

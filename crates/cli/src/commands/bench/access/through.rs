@@ -30,8 +30,8 @@ const RETRIES_MAX: usize = 1_000;
 /// Predicates that are compiled.
 const COMPILED: u64 = 100;
 
-fn told(refusal: Refusal) -> anyhow::Error {
-    anyhow!("{}: {}", refusal.code.as_str(), refusal.message)
+fn told(Refusal { code, message, .. }: Refusal) -> anyhow::Error {
+    anyhow!("{}: {message}", code.as_str())
 }
 
 /// How long it takes to find out anew what a caller may see among so many classes: for pairs, and for people, who see what any

@@ -12,9 +12,12 @@ use tabellion_core::view::{SeenRows, Views};
 /// Callers whose rows are kept, at an eighth of a byte a row or less; beyond that, all are gathered anew.
 const KEPT_MAX: usize = 256;
 
-/// Rows by user and agent, none for a person.
+/// A user and an agent, none for a person.
+type Pair = (UserId, Option<AgentId>);
+
+/// Rows by who sees them.
 #[derive(Default)]
-pub(crate) struct KeptRows(Mutex<HashMap<(UserId, Option<AgentId>), Arc<SeenRows>>>);
+pub(crate) struct KeptRows(Mutex<HashMap<Pair, Arc<SeenRows>>>);
 
 /// The rows that a caller sees as of these views; none where nothing was ever shared, as they lie ready in the views then.
 ///

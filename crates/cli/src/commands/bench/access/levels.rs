@@ -110,7 +110,7 @@ pub(super) fn measured(world: &World, queries: u64) -> Result<Value> {
     for number in 0..queries {
         let place = usize::try_from(number)? % callers.len();
         let (caller, level) = callers.get(place).zip(levels.get_mut(place)).context("no caller")?;
-        ask(level, caller, &anyone, &world.query(number), number / callers.len() as u64 % 2 == 0);
+        ask(level, caller, &anyone, &world.query(number), (number / callers.len() as u64).is_multiple_of(2));
         progress.at(number, queries);
     }
     drop(progress);

@@ -15,8 +15,8 @@ use tabellion_engine::reply::{EdgeTerms, Found, ListQuery, SearchQuery};
 use tabellion_engine::{AuditReads, Call, Engine, EngineLimits, Governance, Options, Turns};
 use tabellion_models::Hashed;
 
-fn told(refusal: Refusal) -> anyhow::Error {
-    anyhow!("{}: {}", refusal.code.as_str(), refusal.message)
+fn told(Refusal { code, message, .. }: Refusal) -> anyhow::Error {
+    anyhow!("{}: {message}", code.as_str())
 }
 
 /// What a script came to.

@@ -131,13 +131,15 @@ def test_forged_tokens_prove_nothing(place):
     modulus = base64.urlsafe_b64decode(place.issuer.jwk("rs256")["n"] + "==")
     header, payload, signature = token.split(".")
     forged = [by_hand({"alg": alg, "kid": "rs256", "typ": "JWT"}, claims) for alg in ("none", "None", "nOnE", "RS256", "")]
-    forged += [by_hand({"alg": "HS256", "kid": "rs256"}, claims, secret) for secret in (pem, pem.strip(), der, modulus, b"")]
+    secrets = pem, pem.strip(), der, modulus, b""
+    forged += [by_hand({"alg": "HS256", "kid": "rs256"}, claims, secret) for secret in secrets]
     forged += [f"{part({'alg': 'none'})}.{payload}.{signature}", f"{header}.{payload}."]
     forged += [f"{header}.{part({**claims, 'sub': 'admin'})}.{signature}"]
     own = Issuer(["RS256", "EdDSA"])
     forged += [own.token(place.clock, place.tenant, ana.name, kid=kid) for kid in ("rs256", "eddsa")]
-    embedded = own.token(place.clock, place.tenant, ana.name, kid="rs256", header={"jwk": own.jwk("rs256"), "jku": "http://x"})
-    forged += [embedded, place.token(ana.name, kid="rs256", header={"crit": ["b64"], "b64": False})]
+    embedded = {"jwk": own.jwk("rs256"), "jku": "http://127.0.0.1:9/jwks"}
+    forged += [own.token(place.clock, place.tenant, ana.name, kid="rs256", header=embedded)]
+    forged += [place.token(ana.name, kid="rs256", header={"crit": ["b64"], "b64": False})]
     forged += [place.token(ana.name, kid="rs256", header={"kid": "es256"})]
     for token in forged:
         place.refuses(token)
@@ -199,7 +201,8 @@ def test_nobody_is_told_which_part_is_unknown(place):
     other = place.chief.ask("POST", "/v1/tenants", {"name": f"acme-{random_id()[4:10]}"}, expect=201)
     tokens = [
         "tab_" + "a" * 64, place.token("nobody"), place.token(random_id("usr")), place.token(ana.name, "nothing"),
-        place.token(ana.name, random_id("agt")), place.token(ana.name, tid="nowhere"), place.token(ana.name, tid=random_id("tnt")),
+        place.token(ana.name, random_id("agt")), place.token(ana.name, tid="nowhere"),
+        place.token(ana.name, tid=random_id("tnt")),
         place.token(ana.name, agent, tid=other["id"]), place.token(ana.user, tid=other["name"]), place.token(""),
         place.token(ana.name, "direct"),
     ]  # fmt: skip
@@ -285,7 +288,8 @@ def test_a_changed_file_is_read_again(bin, tmp_path):
         issuer.publish(path, "second")
         assert eventually(lambda: second.call("GET", "/v1/whoami")[0] == 200)
         first.refused("GET", "/v1/whoami", status=401, code="JWT_INVALID")
-        for broken in "", "{", json.dumps({"keys": []}), json.dumps({"keys": [{"kty": "oct", "k": "AAAA", "kid": "second"}]}):
+        secret = {"kty": "oct", "k": "AAAA", "kid": "second"}
+        for broken in "", "{", json.dumps({"keys": []}), json.dumps({"keys": [secret]}):
             path.write_text(broken)
             time.sleep(1.2)
             second.ask("GET", "/v1/whoami")
@@ -557,6 +561,9 @@ def test_another_tenant_signs_nothing_here(place):
     moved = f"{part({'alg': 'EdDSA', 'kid': place.tenant, 'typ': 'JWT'})}.{payload}.{signature}"
     place.refuses(moved)
     place.refuses(f"{part({'alg': 'EdDSA', 'kid': random_id('tnt'), 'typ': 'JWT'})}.{payload}.{signature}")
+    said = jwt.decode(token, options={"verify_signature": False})
+    for changed in {"exp": said["exp"] + 600}, {"sub": random_id("usr")}, {"jti": part(bytes(16))}:
+        place.refuses(f"{header}.{part(said | changed)}.{signature}")
 
 
 def test_every_exchange_is_on_the_trail(place):
@@ -579,7 +586,7 @@ def test_every_exchange_is_on_the_trail(place):
 
 
 def test_the_command_line_makes_and_exchanges(bin, place):
-    """SHARE-28: `key create --agent` makes a service key, `token` exchanges it; the user's token comes by environment or stdin."""
+    """SHARE-28: `key create --agent` makes a service key and `token` exchanges it, with a user's token from outside."""
     ana, agent, _ = place.pair()
 
     def run(*args, key, stdin="", **env):

@@ -161,7 +161,7 @@ pub(crate) fn fault_line(fault: &Value) -> String {
 }
 
 /// What helps with each code; `{request_id}` is put in by the caller.
-const HINTS: [(&str, &str); 45] = [
+const HINTS: [(&str, &str); 46] = [
     ("FORBIDDEN", "this needs another role; `tabellion whoami` shows yours"),
     (
         "PAIR_REQUIRED",
@@ -220,6 +220,7 @@ const HINTS: [(&str, &str); 45] = [
     ("REVIEW_DECIDED", "`tabellion review show ID` says how; `tabellion review next` shows what still waits"),
     ("APPROVAL_REJECTED", "the message has the person's reason; mend it and write again"),
     ("APPROVAL_TIMEOUT", "ask someone to look at `tabellion review list`, then write again"),
+    ("POLICY_BLOCKED", "leave out what a policy forbids, or say --tier private"),
     ("POLICY_TOO_LAX", "leave --write-policy out, or ask for a stricter one"),
     ("DEFERRALS_FULL", "`tabellion writes list` shows what waits; slow down, or use `tabellion import`"),
     ("WRITE_BUDGET_EXCEEDED", "start another session, or use `tabellion import`"),

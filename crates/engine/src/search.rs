@@ -91,6 +91,9 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
     Err(access_keeps_changing())
 }
 
+/// An item that may be disclosed, and how it ranks.
+type Placed = (Disclosed<Sketch>, Ranked);
+
 /// A search that can be run, and again.
 struct Looking<'a> {
     tenant: &'a Tenant,
@@ -157,7 +160,7 @@ impl Looking<'_> {
         }
     }
 
-    fn sketches(&self, part: Part) -> Result<(Vec<(Disclosed<Sketch>, Ranked)>, Moment), Refusal> {
+    fn sketches(&self, part: Part) -> Result<(Vec<Placed>, Moment), Refusal> {
         let (tenant, caller, mode) = (self.tenant, self.caller, self.mode);
         let views = tenant.shared.views.read();
         let predicate = predicate(tenant, caller, &views);

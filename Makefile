@@ -87,11 +87,12 @@ deny:
 		echo "****************************************************************************"; \
 	fi
 
-bench: model ## measure writes, starts, search and the embedding model on this machine
+bench: model ## measure writes, starts, search, access and the embedding model on this machine
 	cargo build --release -p tabellion-cli
 	$(BIN) bench write $(ARGS)
 	$(BIN) bench start
 	$(BIN) bench search
+	$(BIN) bench access
 	@if [ -e "$(MODEL)/model.safetensors" ]; then $(BIN) bench embed --model "$(MODEL)"; \
 	else echo "there is no embedding model: bench embed is left out"; fi
 

@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Endpoint:
-    """Up within `with`; subclasses say `answer(request)` to every POST. `ending` is set when it goes down."""
+    """Up within `with`; subclasses say `answer(request)` to every GET and POST. `ending` is set when it goes down."""
 
     def __init__(self):
         self.port, self.http, self.ending = 0, None, threading.Event()
@@ -24,6 +24,8 @@ class Endpoint:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
                 endpoint.answer(self)
+
+            do_GET = do_POST
 
             def log_message(self, *_):
                 pass

@@ -495,14 +495,6 @@ def test_what_is_not_declared_is_all_there_is(world):
     assert carried(trusted_pair, "is silent") == [one, two]
 
 
-def test_sharing_cannot_be_turned_on_yet(world, ana):
-    """SHARE-19: off is all that a policy can say, and a write to the shared pool is refused."""
-    refusal = world.chief.refused("PUT", "/v1/policies/sharing", {"kind": "sharing", "share": "on"}, **INVALID)
-    assert refusal["errors"][0]["path"] == "/share" and "yet" in refusal["errors"][0]["expected"]
-    world.chief.ask("PUT", "/v1/policies/sharing", {"kind": "sharing", "share": "off", "user": ana.name})
-    ana.refused("POST", "/v1/items", {"text": "for all", "tier": "shared"}, status=403, code="SHARING_OFF")
-
-
 # Explanations
 
 

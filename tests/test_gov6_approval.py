@@ -801,3 +801,33 @@ def test_a_merge_that_waits_is_merged_when_approved(strict):
     assert (made["status"], made["id"]) == ("merged", first["id"])
     item = bot.get(first["id"])
     assert item["fields"] == {"shade": 3} and len(item["parents"]) == 2
+
+
+def test_approvals_are_told_by_layer_and_topic(strict):
+    """GOV-6.7: per agent, layer and topic: the subject of the triple however it is spelt, else the key, else the kind; the
+    busiest first and twenty at most; a plain note has no topic, and what is hidden from a caller does not count."""
+    ana, bot = strict.pair()
+    thing, key = novel(1), novel(2)
+
+    def decided(decide, layer="semantic", **fields):
+        text = novel()
+        decide(bot.held(text, layer=layer, evidence=[strict.said(text)], **fields)["pending_id"])
+
+    about = {"subject": thing, "predicate": "note", "object": "x"}
+    decided(ana.approves, triple={**about, "object": novel(1)}, key=key)
+    decided(ana.rejects, triple={**about, "subject": thing.upper(), "object": novel(1)})
+    decided(ana.rejects, triple={**about, "object": novel(1)})
+    decided(ana.approves, key=f" {key} ")
+    decided(ana.approves, layer="procedural", key=key)
+    decided(ana.approves, kind="preference")
+    decided(ana.approves)
+    rows = bot.ask("GET", f"/v1/agents/{bot.name}/feedback")["topics"]
+    told = [(row["layer"], row["topic"], row["approved"], row["rejected"]) for row in rows]
+    assert told[0] == ("semantic", thing, 1, 2)
+    expected = [("semantic", key, 1, 0), ("procedural", key, 1, 0), ("semantic", "preference", 1, 0)]
+    assert sorted(told[1:]) == sorted(expected)
+    assert strict.person().ask("GET", f"/v1/agents/{bot.name}/feedback")["topics"] == []
+    for _ in range(21):
+        decided(ana.rejects, key=novel(1))
+    rows = bot.ask("GET", f"/v1/agents/{bot.name}/feedback")["topics"]
+    assert len(rows) == 20 and (rows[0]["topic"], rows[0]["rejected"]) == (thing, 2)

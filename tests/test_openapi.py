@@ -64,6 +64,7 @@ def test_every_documented_operation_is_described(described):
         "/v1/items/{id}:pin": {"post"}, "/v1/items/{id}:unpin": {"post"}, "/v1/search": {"post"}, "/v1/audit": {"get"},
         "/v1/audit:verify": {"post"}, "/v1/proofs/head": {"get"}, "/v1/proofs/inclusion": {"get"},
         "/v1/proofs/consistency": {"get"}, "/v1/outcomes": {"post"}, "/v1/items/{id}:quarantine": {"post"},
+        "/v1/items:reverify": {"post"}, "/v1/items:flagged": {"get"},
         "/v1/items/{id}:release": {"post"}, "/v1/writes": {"get"}, "/v1/writes/{id}": {"get"}, "/v1/writes/{id}:reopen": {"post"},
         "/v1/reviews": {"get"}, "/v1/reviews/{id}": {"get", "put", "delete"}, "/v1/reviews/{id}:decide": {"post"},
         "/v1/reviews:events": {"get"}, "/v1/policies": {"get"}, "/v1/policies/{id}": {"put"}, "/v1/schemas": {"get", "put"},

@@ -3,7 +3,9 @@
 mod access;
 mod agent;
 mod audit;
+mod bar;
 mod bench;
+mod chance;
 mod completions;
 mod config;
 mod demo;
@@ -12,6 +14,7 @@ mod edge;
 mod eval;
 mod explain;
 mod export;
+mod flagged;
 mod get;
 mod head;
 mod history;
@@ -29,6 +32,7 @@ mod release;
 mod resource;
 mod restore;
 mod retract;
+mod reverify;
 mod revert;
 mod review;
 mod role;
@@ -37,6 +41,7 @@ mod schema;
 mod search;
 mod serve;
 mod tenant;
+mod token;
 mod unpin;
 mod user;
 mod verify;
@@ -76,6 +81,8 @@ pub(crate) enum Command {
     Quarantine(quarantine::Quarantine),
     Release(release::Release),
     Revert(revert::Revert),
+    Reverify(reverify::Reverify),
+    Flagged(flagged::Flagged),
     #[command(subcommand)]
     Review(review::Review),
     #[command(subcommand)]
@@ -100,6 +107,7 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     #[command(subcommand)]
     Key(key::Key),
+    Token(token::Token),
     #[command(subcommand)]
     Tenant(tenant::Tenant),
     Audit(audit::Audit),
@@ -139,6 +147,8 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Quarantine(args) => quarantine::run(&args, context),
         Command::Release(args) => release::run(&args, context),
         Command::Revert(args) => revert::run(&args, context),
+        Command::Reverify(args) => reverify::run(&args, context),
+        Command::Flagged(args) => flagged::run(&args, context),
         Command::Review(args) => review::run(&args, context),
         Command::Writes(args) => writes::run(&args, context),
         Command::Policy(args) => policy::run(&args, context),
@@ -152,6 +162,7 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Access(args) => access::run(&args, context),
         Command::Explain(args) => explain::run(&args, context),
         Command::Key(args) => key::run(&args, context),
+        Command::Token(args) => token::run(&args, context),
         Command::Tenant(args) => tenant::run(&args, context),
         Command::Audit(args) => audit::run(&args, context),
         Command::Head(args) => head::run(&args, context),

@@ -161,12 +161,19 @@ pub(crate) fn fault_line(fault: &Value) -> String {
 }
 
 /// What helps with each code; `{request_id}` is put in by the caller.
-const HINTS: [(&str, &str); 41] = [
+const HINTS: [(&str, &str); 46] = [
     ("FORBIDDEN", "this needs another role; `tabellion whoami` shows yours"),
     (
         "PAIR_REQUIRED",
-        "this key names no user; make one that does: `tabellion key create --user NAME --agent NAME`",
+        "this key names no user; exchange it and the user's token: `tabellion token`, or make a key of both: `tabellion key create --user NAME --agent NAME`",
     ),
+    ("JWT_EXPIRED", "get a new token; `tabellion token` exchanges an agent's key and a user's token for one"),
+    (
+        "JWT_INVALID",
+        "the server takes tokens of its own and of the issuer in its configuration, section [identity]",
+    ),
+    ("SERVICE_KEY_REQUIRED", "set TABELLION_KEY to the agent's own key: `tabellion key create --agent NAME`"),
+    ("SUBJECT_TOKEN_INVALID", "give the user's own API key, or a token that names the user and no agent"),
     (
         "AGENT_NOT_GRANTED",
         "an admin lets the user act through the agent: `tabellion edge grant ua USER AGENT`",
@@ -213,6 +220,7 @@ const HINTS: [(&str, &str); 41] = [
     ("REVIEW_DECIDED", "`tabellion review show ID` says how; `tabellion review next` shows what still waits"),
     ("APPROVAL_REJECTED", "the message has the person's reason; mend it and write again"),
     ("APPROVAL_TIMEOUT", "ask someone to look at `tabellion review list`, then write again"),
+    ("POLICY_BLOCKED", "leave out what a policy forbids, or say --tier private"),
     ("POLICY_TOO_LAX", "leave --write-policy out, or ask for a stricter one"),
     ("DEFERRALS_FULL", "`tabellion writes list` shows what waits; slow down, or use `tabellion import`"),
     ("WRITE_BUDGET_EXCEEDED", "start another session, or use `tabellion import`"),

@@ -6,19 +6,27 @@
 mod caller;
 mod cedar;
 mod disclose;
+mod jwk;
+mod jwt;
+mod pair;
 mod power;
 mod predicate;
 mod rbac;
 mod role;
 mod token;
 
-pub use caller::{Caller, authenticate, author, powers, powers_by};
+pub use caller::{
+    Caller, Service, authenticate, author, invoke, powers, powers_by, recognise, serve, unauthenticated,
+};
 pub use cedar::{
     Asking, CEDAR_POLICIES_IN_TEXT_MAX, CEDAR_POLICIES_MAX, CEDAR_TEXT_BYTES_MAX, Rules, check as check_cedar,
 };
 pub use disclose::{Disclosed, disclose};
+pub use jwk::{JWKS_BYTES_MAX, KeySet, NotKeys};
+pub use jwt::{Claims, Distrust, Jwt, TOKEN_BYTES_MAX, TokenRules};
+pub use pair::{PairGrant, PairKey};
 pub use power::{Power, Powers};
 pub use predicate::{Barrier, Predicate, barriers, visible_to, visible_to_pair};
-pub use rbac::{AgentRole, Deed, Right, allows, may_read, right};
+pub use rbac::{AgentRole, Deed, Right, allows, may_read, right, tells_tiers_apart};
 pub use role::{BuiltIn, Role};
 pub use token::{SealedPlace, TokenKey};

@@ -6,6 +6,7 @@
 //! It refuses to know who may see a claim and what follows from a contradiction.
 
 mod compare;
+mod knowledge;
 mod lexicon;
 mod places;
 mod quantity;
@@ -14,6 +15,7 @@ mod triple;
 mod view;
 mod words;
 
+pub use knowledge::{Knowledge, NotKnowledge, Testimony};
 pub use view::ClaimsView;
 
 use crate::canonical::Hash;

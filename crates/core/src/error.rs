@@ -84,12 +84,22 @@ codes! {
     TokenInvalid => "TOKEN_INVALID", Invalid;
     /// No credential, or one that is unknown, revoked or expired.
     Unauthenticated => "UNAUTHENTICATED", Unauthenticated;
+    /// The token was good, and its time is over.
+    JwtExpired => "JWT_EXPIRED", Unauthenticated;
+    /// A token that is not whole, or not for this server.
+    JwtInvalid => "JWT_INVALID", Unauthenticated;
+    /// The token of the user for whom an agent service asks proves no such person.
+    SubjectTokenInvalid => "SUBJECT_TOKEN_INVALID", Invalid;
+    /// Only an agent service exchanges tokens.
+    ServiceKeyRequired => "SERVICE_KEY_REQUIRED", Forbidden;
     /// The caller's role does not allow this.
     Forbidden => "FORBIDDEN", Forbidden;
     /// The credential names no user; memory operations need a pair.
     PairRequired => "PAIR_REQUIRED", Forbidden;
     /// Sharing is off for this caller.
     SharingOff => "SHARING_OFF", Forbidden;
+    /// A policy keeps this from being remembered or shared.
+    PolicyBlocked => "POLICY_BLOCKED", Forbidden;
     /// The user may not invoke this agent, or not now, or it does not work any more.
     AgentNotGranted => "AGENT_NOT_GRANTED", Forbidden;
     /// The agent may not use this resource.
@@ -190,6 +200,10 @@ codes! {
     GateUnreachable => "GATE_UNREACHABLE", Unavailable;
     /// Most models do not find the statement in its excerpts.
     ConsensusMissing => "CONSENSUS_MISSING", Conflict;
+    /// The agent may not write there, or not about that.
+    OutOfBounds => "OUT_OF_BOUNDS", Forbidden;
+    /// A knowledge base knows another value.
+    KnowledgeDenies => "KNOWLEDGE_DENIES", Conflict;
     /// A fault of ours; the log has the details.
     Internal => "INTERNAL", Internal;
 }

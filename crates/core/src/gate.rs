@@ -3,16 +3,19 @@
 //! Invariant (gates are pure): a gate is a function of the request, the gathered facts and the time. Invariant (admitted
 //! means judged): an `Admitted` comes only from `judge`, and only an `Admitted` can be sealed.
 
+mod bounds;
 mod consensus;
 mod contradiction;
 mod dedup;
 mod evidence;
 mod facts;
 mod factual;
+mod knowledge;
 mod policy;
 mod procedure;
 mod provenance;
 mod read;
+mod recheck;
 mod remote;
 mod request;
 mod risk;
@@ -20,16 +23,20 @@ mod runner;
 mod schema;
 mod strictness;
 
+pub use bounds::Bounds;
 pub use consensus::Consensus;
 pub use contradiction::{Against, contradictions};
 pub use dedup::{SEMANTIC_MIN, duplicate};
 pub use facts::{Approval, GateFacts, Known, Likeness, Neighbour, Twin, Weighed};
 pub use factual::{SUPPORT_UNSEEN, authority, fact_score, support, threshold};
+pub use knowledge::KnowledgeWord;
 pub use read::{IDENTITY_FIELDS, JSON_DEPTH_MAX, read_write};
+pub use recheck::{Reweighed, recheck};
 pub use remote::{DEFERRAL_MAX, RemoteAnswer, RemoteFault, RemoteFinding};
 pub use request::{EvidenceDraft, Replaces, TripleDraft, WriteDraft, WriteRequest};
 pub use risk::{Hold, REPUTATION_MIN, Risk};
 pub use runner::{ReportDraft, TestReport, is_public_key};
+pub use schema::KEY_CHARS_MAX;
 pub use strictness::{Force, Rules, Strictness};
 
 use crate::access::Caller;
@@ -326,6 +333,7 @@ pub fn judge(
     remote::check(facts, GateName::Schema)?;
     passed(GateName::Schema);
     let assessment = Assessment::of(&request, facts);
+    knowledge::check(facts, rules.factual)?;
     evidence::check(&request, facts, rules.factual)?;
     let factual = factual::check(&request, facts, rules.factual)?;
     remote::check(facts, GateName::Factual)?;
@@ -340,6 +348,7 @@ pub fn judge(
     provenance::check(&request, facts)?;
     remote::check(facts, GateName::Provenance)?;
     passed(GateName::Provenance);
+    bounds::check(&request, facts)?;
     let tier = policy::tier(&request, facts)?;
     let mut causes: Vec<Cause> = Vec::new();
     let mut merging = None;
@@ -375,7 +384,7 @@ fn admit(
     facts: &GateFacts,
     found: Found,
 ) -> Result<Admitted, Refusal> {
-    let (agents, resources) = origins(caller, facts);
+    let class = facts.class(caller.agent(), &request, found.tier);
     // What a person approved against takes the place of what it speaks against.
     let superseded: Vec<VersionId> = match &facts.approval {
         Some(_) => {
@@ -398,8 +407,8 @@ fn admit(
             _ => Operation::Insert,
         },
         tier: found.tier,
-        agents,
-        resources,
+        agents: class.agents,
+        resources: class.resources,
         parents: each_once(replaced.chain(superseded)),
         content: found.content,
         assessment: found.assessment,
@@ -407,29 +416,6 @@ fn admit(
         merged,
         request,
     })
-}
-
-/// The agents that a write comes from and the resources that were consulted for it, in order (SHARE-9, 10).
-#[must_use]
-pub fn origins(caller: &Caller, facts: &GateFacts) -> (Vec<AgentId>, Vec<ResourceId>) {
-    // What was used without a word about it may have been everything that could be used.
-    let resources: Vec<ResourceId> = if facts.trust_declared && !facts.resources.is_empty() {
-        facts.resources.iter().filter_map(|found| found.as_ref().ok().copied()).collect()
-    } else {
-        facts.reach.clone()
-    };
-    let (agents, inherited) = &facts.inherited;
-    (
-        sorted(agents.iter().copied().chain([caller.agent()])),
-        sorted(inherited.iter().copied().chain(resources)),
-    )
-}
-
-fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut values: Vec<T> = values.collect();
-    values.sort_unstable();
-    values.dedup();
-    values
 }
 
 /// Each value once, in the order they come.

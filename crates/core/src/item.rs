@@ -12,6 +12,7 @@ pub(crate) use layer::words;
 pub use tier::{Tier, TierWish};
 pub use version::{Operation, Status};
 
+use crate::policy::Classes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -58,12 +59,18 @@ impl Content {
         crate::canonical::canonical(self)
     }
 
-    /// What is turned into a vector: key and text together, after who said it.
+    /// What is turned into a vector: key and text together, after who said it, without what any detector finds. A vector is
+    /// one for all who see the text, so it is made of what each of them may see (SHARE-21).
     #[must_use]
     pub fn embedded_text(&self) -> String {
+        let masked = |text: &str| Classes::all().redact(text);
+        let said = match &self.key {
+            Some(key) => format!("{}\n{}", masked(key), masked(&self.text)),
+            None => masked(&self.text),
+        };
         match self.fields.get("speaker") {
-            Some(Value::String(speaker)) => format!("{speaker}: {}", self.indexed_text()),
-            _ => self.indexed_text(),
+            Some(Value::String(speaker)) => format!("{}: {said}", masked(speaker)),
+            _ => said,
         }
     }
 
@@ -75,4 +82,13 @@ impl Content {
             None => self.text.clone(),
         }
     }
+}
+
+/// What a tag begins with that labels a version for policies.
+const LABEL: &str = "label:";
+
+/// The label that a tag is, if it is one: `label:restricted` is the label `restricted`.
+#[must_use]
+pub fn label_of(tag: &str) -> Option<&str> {
+    tag.strip_prefix(LABEL)
 }

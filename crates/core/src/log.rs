@@ -6,15 +6,19 @@ mod entry;
 mod event;
 mod head;
 mod lsn;
+mod recheck;
+mod role;
 mod tree;
 
 pub use entry::{Actor, Entry, NotAnEntry, SealedRef};
 pub use event::{
-    AgentStatus, AuditRecord, Decision, Edge, Event, GrantedEdge, HeldRole, Holder, IssuedKey, Payload,
-    Principal, Prints, StagedWrite, Support, WrittenVersion,
+    AgentStatus, AuditRecord, Decision, Edge, Event, GrantedEdge, IssuedKey, Payload, Principal, Prints,
+    StagedWrite, Support, WrittenVersion,
 };
 pub use head::{Head, SignedHead, SigningKey, VerifyingKey};
 pub use lsn::Lsn;
+pub use recheck::Recheck;
+pub use role::{HeldRole, Holder};
 pub use tree::{
     Frontier, TILE_LEVELS, Tile, consistency_proof, inclusion_proof, leaf_hash, node_hash, root_of,
     verify_consistency, verify_inclusion,

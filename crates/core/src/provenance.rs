@@ -116,6 +116,25 @@ pub enum ApprovalState {
 pub const PROVENANCE_KEY: &str = "provenance/1";
 
 impl Provenance {
+    /// The record as it is shown to others than who contributed the item: what it rests on and how it was found to be, not
+    /// whose it is nor what they were doing (SHARE-47).
+    #[must_use]
+    pub fn without_contributor(self) -> Self {
+        Self {
+            source_user_id: String::new(),
+            source_task_id: None,
+            source_session_id: None,
+            trace_id: None,
+            derived_from: Vec::new(),
+            retrieval_query: None,
+            retrieval_scores: Vec::new(),
+            approver_id: None,
+            approval_justification: None,
+            agent_justification: None,
+            ..self
+        }
+    }
+
     /// The record as canonical JSON without its signature, and the signature over that.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use rust_stemmers::{Algorithm, Stemmer};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// A longer word is noise (a hash, a base64 blob) and is cut.
@@ -19,6 +20,13 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// Words with their places, in no order.
+    pub(crate) fn of(mut stems: BTreeMap<String, Vec<u32>>) -> Self {
+        stems.values_mut().for_each(|places| places.sort_unstable());
+        let length = stems.values().map(|places| places.len() as u32).sum();
+        Self { words: stems.into_iter().collect(), length }
+    }
+
     /// How often a word occurs.
     #[must_use]
     pub fn count(&self, word: &str) -> u32 {
@@ -72,22 +80,30 @@ impl Analyser {
     /// The words of a text.
     #[must_use]
     pub fn terms(&mut self, text: &str) -> Terms {
-        let mut words: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
-        let mut length = 0u32;
-        for word in text.unicode_words() {
-            words.entry(word).or_default().push(length);
-            length = length.saturating_add(1);
+        self.terms_by(text, |_| ()).remove(&()).unwrap_or_default()
+    }
+
+    /// The words of a text, sorted into fields by where each stands in bytes. Places are those of the whole text.
+    #[must_use]
+    pub fn terms_by<F: Ord + Copy>(
+        &mut self,
+        text: &str,
+        field_of: impl Fn(Range<usize>) -> F,
+    ) -> BTreeMap<F, Terms> {
+        let mut words: BTreeMap<(F, &str), Vec<u32>> = BTreeMap::new();
+        for ((start, word), place) in text.unicode_word_indices().zip(0..) {
+            words.entry((field_of(start..start + word.len()), word)).or_default().push(place);
         }
-        let mut stems: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-        for (word, places) in words {
+        let mut fields: BTreeMap<F, BTreeMap<String, Vec<u32>>> = BTreeMap::new();
+        for ((field, word), places) in words {
+            let stems = fields.entry(field).or_default();
             let stem = self.stem(word);
             match stems.get_mut(stem) {
                 Some(known) => known.extend(places),
                 None => drop(stems.insert(stem.to_owned(), places)),
             }
         }
-        stems.values_mut().for_each(|places| places.sort_unstable());
-        Terms { words: stems.into_iter().collect(), length }
+        fields.into_iter().map(|(field, stems)| (field, Terms::of(stems))).collect()
     }
 
     fn stem(&mut self, word: &str) -> &str {

@@ -5,6 +5,7 @@
 //! folded again. `Views` are folded with the commit; the `Index` trails it.
 
 mod cedar;
+mod checks;
 mod graphs;
 mod identity;
 mod index;
@@ -16,12 +17,13 @@ mod roles;
 mod sessions;
 
 pub use cedar::CedarView;
+pub use checks::{Check, ChecksView};
 pub use graphs::{Grant, GraphsView};
 pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
-pub use items::{Class, Item, ItemsView, Moment, Row, Version};
-pub use lexical::{Held, LexicalView, Scope};
-pub use policies::{PoliciesView, Policy, Share};
+pub use items::{Class, Item, ItemsView, Moment, Row, SeenRows, Version};
+pub use lexical::{Fields, Held, LexicalView, Scope};
+pub use policies::{PoliciesView, Policy};
 pub use reviews::{Review, ReviewState, ReviewsView};
 pub use roles::{Holding, ROLE_INCLUDES_MAX, RoleRow, RoleTemplate, RolesView};
 pub use sessions::{Asks, Said, SessionsView, day_of};
@@ -97,11 +99,14 @@ pub struct Views {
     /// Who may invoke which agent, and which agent may use which resource.
     #[n(6)]
     pub graphs: GraphsView,
-    /// Roles and who holds them.
+    /// What was found when versions were verified again.
     #[n(7)]
+    pub checks: ChecksView,
+    /// Roles and who holds them.
+    #[n(8)]
     pub roles: RolesView,
     /// Cedar policies.
-    #[n(8)]
+    #[n(9)]
     pub cedar: CedarView,
 }
 
@@ -111,13 +116,20 @@ pub struct Views {
 pub struct NotACheckpoint;
 
 /// Changes when the shape of a view changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 5;
+const CHECKPOINT_SHAPE: u32 = 6;
 
 impl Views {
     /// The position up to which entries are folded in.
     #[must_use]
     pub const fn lsn(&self) -> Lsn {
         self.lsn
+    }
+
+    /// A number that moves with every change of who may see what: principals, credentials, edges, policies (SHARE-5). The
+    /// graphs count roles and Cedar policies too.
+    #[must_use]
+    pub const fn access_epoch(&self) -> u64 {
+        self.identity.epoch() + self.graphs.epoch() + self.policies.epoch()
     }
 
     /// The time of the last entry folded in.
@@ -138,6 +150,7 @@ impl Views {
         self.graphs.apply(entry);
         self.roles.apply(entry, opened);
         self.cedar.apply(entry, opened, &self.identity);
+        self.checks.apply(entry);
         self.lsn = entry.lsn;
         self.time = entry.time;
     }
@@ -160,6 +173,7 @@ impl Views {
         views.graphs.index();
         views.roles.index();
         views.cedar.index(&views.identity);
+        views.policies.index();
         Ok(views)
     }
 

@@ -116,6 +116,7 @@ impl World {
             sources: Vec::new(),
             review: None,
             against: 0,
+            origin: None,
         };
         let tags: Vec<String> = of.labels.iter().map(|label| format!("label:{label}")).collect();
         let content = serde_json::json!({"kind": of.kind, "text": "x", "tags": tags});

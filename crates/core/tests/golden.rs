@@ -10,8 +10,8 @@ use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, ReviewId, RoleId, T
 use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
     Actor, AgentStatus, AuditRecord, Decision, Edge, Entry, Event, Frontier, GrantedEdge, Head, HeldRole,
-    Holder, IssuedKey, LogName, Lsn, Payload, Principal, Prints, SealedRef, SigningKey, StagedWrite, Support,
-    WrittenVersion, leaf_hash,
+    Holder, IssuedKey, LogName, Lsn, Payload, Principal, Prints, Recheck, SealedRef, SigningKey, StagedWrite,
+    Support, WrittenVersion, leaf_hash,
 };
 use tabellion_core::seal::{DataKey, Sealed, Secret, commitment};
 use tabellion_core::time::Timestamp;
@@ -45,6 +45,7 @@ fn entries() -> Vec<(&'static str, Entry)> {
         sources: vec![VersionId::from_bytes([22; 16])],
         review: Some(ReviewId::from_bytes([23; 16])),
         against: 1,
+        origin: None,
     };
     let issued = IssuedKey {
         key: KeyId::from_bytes([11; 16]),
@@ -136,6 +137,15 @@ fn entries() -> Vec<(&'static str, Entry)> {
         (
             "agent_status_set",
             entry(316, actor(), Event::AgentStatusSet { agent, status: AgentStatus::Retired }, sealed),
+        ),
+        (
+            "item_reverified",
+            entry(
+                317,
+                Actor::SERVER,
+                Event::ItemReverified { item, version, finding: Recheck::SourceWithdrawn },
+                None,
+            ),
         ),
         ("role_set", entry(324, actor(), Event::RoleSet { role: held().role }, sealed)),
         ("role_assigned", entry(325, actor(), Event::RoleAssigned(held()), sealed)),

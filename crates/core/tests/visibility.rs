@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tabellion_core::access::visible_to_pair;
 use tabellion_core::id::{AgentId, ItemId, ResourceId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Tier};
@@ -11,7 +11,7 @@ use tabellion_core::log::{
     Actor, AgentStatus, Edge, Entry, Event, GrantedEdge, Lsn, Principal, Prints, Support, WrittenVersion,
 };
 use tabellion_core::time::{Period, Timestamp};
-use tabellion_core::view::{Moment, Opened, OpenedVersion, Views};
+use tabellion_core::view::{Moment, Opened, OpenedVersion, SeenRows, Views};
 
 const USERS: u8 = 3;
 const AGENTS: u8 = 4;
@@ -259,6 +259,25 @@ impl World {
             .collect();
         assert_eq!(rows, expected_ids, "by rows: user {by} through {through:?}");
     }
+
+    /// Rows that were kept since an earlier step are those that are gathered anew.
+    fn check_kept(&self, kept: &mut BTreeMap<(u8, Option<u8>), SeenRows>) {
+        let at = Moment { lsn: Lsn::new(self.lsn), time: self.now };
+        let items = &self.views.items;
+        for by in 0..USERS {
+            for through in (0..AGENTS).map(Some).chain([None]) {
+                let predicate = visible_to_pair(user(by), through.map(agent), &self.views, at);
+                let gathered = SeenRows::gather(items, &predicate);
+                let kept = kept.entry((by, through)).or_insert_with(|| gathered.clone());
+                kept.follow(items, &predicate);
+                assert!(kept.is_current(items, &predicate));
+                assert_eq!(*kept, gathered, "kept: user {by} through {through:?}");
+                for past in self.moments.iter().rev().take(3) {
+                    assert_eq!(kept.at(items, *past), items.visible_rows(&predicate, *past));
+                }
+            }
+        }
+    }
 }
 
 fn edge(ua: bool, source: u8, target: u8) -> Option<Edge> {
@@ -303,11 +322,24 @@ fn written(
         sources: Vec::new(),
         review: None,
         against: 0,
+        origin: None,
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// SHARE-36: the rows that are kept for a pair while the log grows, edges come and go and versions end are those that
+    /// gathering them anew gives, at every step.
+    #[test]
+    fn kept_rows_are_those_gathered_anew(steps in steps()) {
+        let mut world = World::new();
+        let mut kept = BTreeMap::new();
+        for step in steps {
+            world.take(step);
+            world.check_kept(&mut kept);
+        }
+    }
 
     /// SHARE-3, SHARE-4, SHARE-11, SHARE-12, SHARE-13, SHARE-52: what every pair sees at every moment of a random history, by
     /// id, by listing and by rows, is what the definition says; a checkpoint changes none of it.

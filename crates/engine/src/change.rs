@@ -258,6 +258,7 @@ fn restore(
         sources: vec![before.version.id],
         review: None,
         against: 0,
+        origin: before.version.origin,
     };
     let canonical = content
         .canonical()

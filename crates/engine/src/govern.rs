@@ -16,14 +16,19 @@ use tabellion_core::canonical::{hex, unhex32};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Strictness, WriteRequest, is_public_key};
 use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
+use tabellion_core::item::Layer;
 use tabellion_core::log::{Event, Lsn, Payload};
+use tabellion_core::policy::{PolicyKind, SharingPolicy};
 use tabellion_core::schema::{CompiledSchema, Schema};
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Moment, Policy, Share, Version, Views};
+use tabellion_core::view::{Moment, Policy, Version, Views};
 
 const NAME_CHARS_MAX: usize = 64;
 /// Items that one revert or one flagging of dependents touches at most.
 const ITEMS_MAX: usize = 100_000;
+
+/// Namespaces or tags that an agent is bound to.
+const BOUNDS_MAX: usize = 100;
 
 /// Schemas that were compiled, by where they were registered.
 #[derive(Default)]
@@ -72,21 +77,54 @@ fn checked_policy(tenant: &Tenant, call: &Call, name: &str, body: Value) -> Resu
         return Err(Refusal::new(Code::SchemaInvalid, "a policy needs a plain name").with(vec![fault]));
     }
     let policy: Policy = serde_json::from_value(body).map_err(|error| {
-        let kinds = "kind: write_path | official_sources | approval | reviewer | runner | cedar, with the fields of that kind";
+        let kinds = "kind: write_path | official_sources | approval | reviewer | runner | bounds | read | write_private | write_shared | cedar, with the fields of that kind";
         let fault = Fault::new("", Code::ConstraintViolation, kinds).found(error.to_string());
         Refusal::new(Code::SchemaInvalid, "this is no policy; see errors").with(vec![fault])
     })?;
     if let Policy::Cedar { text } = &policy {
         crate::cedar::checked(tenant, call, name, text)?;
     }
-    let policy = settled(tenant, policy)?;
+    let policy = settled(tenant, name, policy)?;
     let body = serde_json::to_vec(&policy)
         .map_err(|_| Refusal::new(Code::Internal, "the policy has no JSON form"))?;
     Ok(Payload::Policy { name: name.to_owned(), body: body.into() })
 }
 
+/// A policy of sharing with ids in place of names, proven.
+fn settled_sharing(
+    tenant: &Tenant,
+    name: &str,
+    kind: PolicyKind,
+    mut policy: SharingPolicy,
+) -> Result<SharingPolicy, Refusal> {
+    let views = tenant.shared.views.read();
+    let found = |path: &str, id: Option<String>| {
+        id.ok_or_else(|| {
+            vec![Fault::new(path, Code::ConstraintViolation, "the name or id of one of this tenant")]
+        })
+    };
+    let user = policy
+        .scope
+        .user
+        .take()
+        .map(|name| found("/scope/user", views.identity.find_user(&name).map(|one| one.id.to_string())));
+    let agent =
+        policy.scope.agent.take().map(|name| {
+            found("/scope/agent", views.identity.find_agent(&name).map(|one| one.id.to_string()))
+        });
+    let check = || -> Result<SharingPolicy, Vec<Fault>> {
+        policy.scope.user = user.transpose()?;
+        policy.scope.agent = agent.transpose()?;
+        policy.check(name, kind)?;
+        Ok(policy)
+    };
+    check().map_err(|faults| {
+        Refusal::new(Code::SchemaInvalid, "a value of the policy breaks a rule").with(faults)
+    })
+}
+
 /// The policy with names in place of ids, and every value within its rule.
-fn settled(tenant: &Tenant, policy: Policy) -> Result<Policy, Refusal> {
+fn settled(tenant: &Tenant, name: &str, policy: Policy) -> Result<Policy, Refusal> {
     let wrong = |path: &str, expected: String| {
         let fault = Fault::new(path, Code::ConstraintViolation, expected);
         Refusal::new(Code::SchemaInvalid, "a value of the policy breaks a rule").with(vec![fault])
@@ -110,22 +148,12 @@ fn settled(tenant: &Tenant, policy: Policy) -> Result<Policy, Refusal> {
             return Err(wrong("/approvals", "1 to 10".to_owned()));
         }
         Policy::Approval { approvals } => Policy::Approval { approvals },
-        Policy::Sharing { share: Share::On, .. } => {
-            return Err(wrong("/share", "off: sharing cannot be turned on yet".to_owned()));
+        Policy::Read(sharing) => Policy::Read(settled_sharing(tenant, name, PolicyKind::Read, sharing)?),
+        Policy::WritePrivate(sharing) => {
+            Policy::WritePrivate(settled_sharing(tenant, name, PolicyKind::WritePrivate, sharing)?)
         }
-        Policy::Sharing { share, user, agent } => {
-            let views = tenant.shared.views.read();
-            let no = |path: &str| wrong(path, "the name or id of one of this tenant".to_owned());
-            let user =
-                user.map(|name| views.identity.find_user(&name).map(|one| one.id).ok_or_else(|| no("/user")));
-            let agent = agent
-                .map(|name| views.identity.find_agent(&name).map(|one| one.id).ok_or_else(|| no("/agent")));
-            let (user, agent) = (user.transpose()?, agent.transpose()?);
-            Policy::Sharing {
-                share,
-                user: user.map(|id| id.to_string()),
-                agent: agent.map(|id| id.to_string()),
-            }
+        Policy::WriteShared(sharing) => {
+            Policy::WriteShared(settled_sharing(tenant, name, PolicyKind::WriteShared, sharing)?)
         }
         Policy::Reviewer { reviewer, user } => {
             let views = tenant.shared.views.read();
@@ -141,6 +169,20 @@ fn settled(tenant: &Tenant, policy: Policy) -> Result<Policy, Refusal> {
             Some(key) => Policy::Runner { public_key: hex(&key) },
             None => return Err(wrong("/public_key", "an Ed25519 public key as 64 hex digits".to_owned())),
         },
+        Policy::Bounds { agent, layers, namespaces, tags } => {
+            let unknown = layers.iter().any(|word| Layer::from_word(word).is_none());
+            if unknown || layers.len() > Layer::ALL.len() {
+                return Err(wrong("/layers", format!("each one of {}, once", Layer::words())));
+            }
+            for (path, texts) in [("/namespaces", &namespaces), ("/tags", &tags)] {
+                if texts.len() > BOUNDS_MAX || texts.iter().any(|text| text.is_empty() || text.len() > 256) {
+                    return Err(wrong(path, format!("up to {BOUNDS_MAX} words, none empty")));
+                }
+            }
+            let agent = agent_id(tenant, &agent)
+                .map_err(|_| wrong("/agent", "the name or id of an agent".to_owned()))?;
+            Policy::Bounds { agent: agent.to_string(), layers, namespaces, tags }
+        }
     })
 }
 

@@ -1,8 +1,10 @@
 //! The operations of governance, as the engine offers them: kept and held writes, policies, schemas, quarantine, reverting.
 
-use crate::reply::{Feedback, KeptReply, Quarantined, Reverted, ReviewReply, Verdict, Written};
+use crate::reply::{
+    Feedback, Flag, KeptReply, Quarantined, Reverified, Reverted, ReviewReply, Verdict, Written,
+};
 use crate::tenant::Tenant;
-use crate::{Call, Engine, Notice, govern, kept, review};
+use crate::{Call, Engine, Notice, govern, kept, reverify, review};
 use serde_json::Value;
 use std::sync::Arc;
 use tabellion_core::error::Refusal;
@@ -170,6 +172,22 @@ impl Engine {
         dry_run: bool,
     ) -> Result<Reverted, Refusal> {
         govern::revert(&*self.tenant(call)?, call, agent, period, reason, dry_run).await
+    }
+
+    /// Verifies again what is durable, from a place on. Admins only.
+    ///
+    /// # Errors
+    /// For everyone else, and when a content cannot be read.
+    pub async fn reverify(&self, call: &Call, cursor: Option<&str>) -> Result<Reverified, Refusal> {
+        reverify::now(&*self.tenant(call)?, call, cursor).await
+    }
+
+    /// Lists what did not stand when it was last verified, as far as the caller may see it; newest first.
+    ///
+    /// # Errors
+    /// When the trail cannot be written.
+    pub async fn flagged(&self, call: &Call) -> Result<Vec<Flag>, Refusal> {
+        reverify::flagged(&*self.tenant(call)?, call).await
     }
 
     /// How often each gate ran since the start and what that took in all, the gathering of facts included.

@@ -415,7 +415,7 @@ fn revived(tenant: &Tenant, kept: &KeptWrite) -> Option<(Call, Waited)> {
     let caller = author(&tenant.shared.views.read().identity, user, agent, key).ok()?;
     let edits = body.get("edits").and_then(Value::as_str).and_then(|id| id.parse().ok());
     let waited = Waited { draft: draft_of(tenant, kept)?, submitted: kept.made, edits };
-    Some((Call { caller, request_id: None }, waited))
+    Some((Call { caller, request_id: None, trace: None }, waited))
 }
 
 fn wait_on(tenant: &Tenant, call: &Call, kept: &KeptWrite, waited: &Waited, wait: &Wait) {

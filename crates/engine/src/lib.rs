@@ -1,13 +1,15 @@
 //! The service layer: one file per operation. Each gathers facts, asks `core`, and commits to `store`.
 //!
 //! Invariant: knows no protocol. Owns the ports: clock, entropy, embedder, gates and models outside. No operation exists without a `Call`, and a `Call` holds
-//! a `Caller` that only a credential can make.
+//! a `Caller` that only a credential can make; but for the exchange of tokens, by which an agent service comes to one.
 
 mod anomaly;
 mod cedar;
 mod change;
 mod counsel;
+mod credential;
 mod embedding;
+mod exchange;
 mod flow;
 mod fold;
 mod founding;
@@ -27,13 +29,17 @@ mod proof;
 mod read;
 pub mod reply;
 mod reputation;
+mod reverify;
 mod review;
 mod rights;
 mod roles;
+mod rows;
 mod search;
 mod sequencer;
+mod sharing;
 mod snapshot;
 mod tenant;
+mod trace;
 mod trail;
 mod vectors;
 mod verify;
@@ -41,6 +47,7 @@ mod visibility;
 mod working;
 mod write;
 
+pub use credential::Issuer;
 pub use flow::Pace;
 pub use notice::Notice;
 pub use options::{AuditReads, EngineLimits, Governance, Options};
@@ -55,9 +62,9 @@ use reply::{
     SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply, WhoAmI, Written,
 };
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tabellion_core::access::{Caller, authenticate};
+use std::sync::{Arc, OnceLock};
+use tabellion_core::access::Caller;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::WriteDraft;
 use tabellion_core::id::TenantId;
@@ -77,6 +84,8 @@ pub struct Call {
     pub caller: Caller,
     /// The request's number, made by the transport.
     pub request_id: Option<String>,
+    /// The piece of work that it belongs to, as the caller names it (SHARE-9).
+    pub trace: Option<String>,
 }
 
 /// What the first start made; the key is shown this once.
@@ -107,6 +116,7 @@ struct Inner {
     master: Secret,
     pepper: Secret,
     news: notice::News,
+    issuer: OnceLock<Issuer>,
     open: AtomicBool,
     lock: parking_lot::Mutex<Option<DirLock>>,
 }
@@ -144,6 +154,7 @@ impl Engine {
             dir,
             options,
             news: notice::news(),
+            issuer: OnceLock::new(),
             open: AtomicBool::new(true),
             lock: parking_lot::Mutex::new(lock),
         };
@@ -168,6 +179,7 @@ impl Engine {
         };
         let tenant = Tenant::open(id, &options).map(Arc::new)?;
         kept::start(&tenant).map_err(|error| OpenError(format!("no thread for deferrals: {error}")))?;
+        reverify::start(&tenant).map_err(|error| OpenError(format!("no thread for sweeps: {error}")))?;
         Ok(tenant)
     }
 
@@ -192,26 +204,6 @@ impl Engine {
     pub fn is_ready(&self) -> bool {
         self.inner.open.load(Ordering::Acquire)
             && self.inner.tenants.read().values().all(|tenant| tenant.sequencer.is_well())
-    }
-
-    /// The caller of this API key.
-    ///
-    /// # Errors
-    /// When no live key has this secret, or it names no pair.
-    pub fn authenticate(&self, secret: &str) -> Result<Caller, Refusal> {
-        let fingerprint = identity::fingerprint(&self.inner.pepper, secret);
-        let now = self.inner.options.clock.now();
-        let mut answer = None;
-        for tenant in self.inner.tenants.read().values() {
-            match authenticate(&tenant.shared.views.read(), &fingerprint, now) {
-                Ok(caller) => return Ok(caller),
-                Err(refusal) if answer.is_none() || refusal.code != Code::Unauthenticated => {
-                    answer = Some(refusal)
-                }
-                Err(_) => {}
-            }
-        }
-        Err(answer.unwrap_or_else(|| Refusal::new(Code::Overloaded, "the server is starting")))
     }
 
     fn tenant(&self, call: &Call) -> Result<Arc<Tenant>, Refusal> {

@@ -3,6 +3,7 @@
 use crate::ports;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tabellion_core::claim::Knowledge;
 use tabellion_core::gate::Strictness;
 use tabellion_core::item::Layer;
 use tabellion_core::seal::Secret;
@@ -68,6 +69,10 @@ pub struct Governance {
     pub refusals_kept: Period,
     /// How long a writer waits for a person at most.
     pub sync_wait: Period,
+    /// What is known for sure outside of memory.
+    pub knowledge: Option<Arc<Knowledge>>,
+    /// How often everything durable is verified again; none for never.
+    pub reverify_every: Option<Period>,
     /// Documents whose address begins like this are official.
     pub official_sources: Vec<String>,
 }
@@ -89,6 +94,8 @@ impl Default for Governance {
             refusals_max: 1_000,
             refusals_kept: Period::from_days(30),
             sync_wait: Period::from_secs(300),
+            knowledge: None,
+            reverify_every: Some(Period::from_days(1)),
             official_sources: Vec::new(),
         }
     }

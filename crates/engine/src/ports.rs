@@ -2,7 +2,9 @@
 //! Everything else it is given.
 
 use parking_lot::Mutex;
+use std::pin::Pin;
 use std::sync::Arc;
+use tabellion_core::access::KeySet;
 use tabellion_core::gate::{GateName, RemoteAnswer};
 use tabellion_core::item::Layer;
 use tabellion_core::provenance::Evidence;
@@ -162,6 +164,15 @@ pub struct Advisers {
     pub gates: Vec<Arc<dyn RemoteGate>>,
     /// Models.
     pub judge: Option<Arc<dyn Judge>>,
+}
+
+/// The public keys of whoever signs tokens that are taken here.
+pub trait TokenKeys: Send + Sync {
+    /// Those that are known.
+    fn known(&self) -> Arc<KeySet>;
+
+    /// Looks for newer ones, no more often than it may and within a time limit. What cannot be had changes nothing.
+    fn renew(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
 /// The machine's clock.

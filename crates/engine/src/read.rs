@@ -1,6 +1,8 @@
 //! Get, list, versions and provenance: reads by id, under the caller's predicate, at any moment.
 
 use crate::reply::{ItemReply, ListQuery, Page, TrustBand, VersionReply};
+use crate::search::redacted_classes;
+use crate::sharing::Chain;
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
 use crate::{Call, working};
@@ -12,8 +14,9 @@ use tabellion_core::gate::{Against, Known};
 use tabellion_core::id::{ItemId, KeyId, VersionId};
 use tabellion_core::item::{Content, Layer, Status};
 use tabellion_core::log::{Lsn, Payload};
+use tabellion_core::policy::Classes;
 use tabellion_core::provenance::Provenance;
-use tabellion_core::time::Timestamp;
+use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::view::{Item, Moment, Row, Scope, Version, Views};
 
 const PAGE_DEFAULT: u64 = 50;
@@ -26,13 +29,19 @@ pub(crate) async fn get(
     id: &str,
     as_of: Option<&str>,
 ) -> Result<ItemReply, Refusal> {
-    let result = get_item(tenant, &call.caller, id, as_of);
+    let result = settled(tenant, || get_item(tenant, &call.caller, id, as_of));
+    if let Ok(item) = &result {
+        tenant.given(call, std::iter::once(item), None);
+    }
     tenant.readers.note(&call.caller, tenant.now());
     tenant.read_done(call, "get", named(id), result).await
 }
 
 pub(crate) async fn list(tenant: &Tenant, call: &Call, query: ListQuery) -> Result<Page<ItemReply>, Refusal> {
-    let result = list_items(tenant, &call.caller, &query);
+    let result = settled(tenant, || list_items(tenant, &call.caller, &query));
+    if let Ok(page) = &result {
+        tenant.given(call, page.rows.iter(), None);
+    }
     let ids = result
         .as_ref()
         .map_or_else(|_| Vec::new(), |page| page.rows.iter().map(|item| item.id.to_string()).collect());
@@ -41,7 +50,7 @@ pub(crate) async fn list(tenant: &Tenant, call: &Call, query: ListQuery) -> Resu
 }
 
 pub(crate) async fn versions(tenant: &Tenant, call: &Call, id: &str) -> Result<Vec<VersionReply>, Refusal> {
-    let result = list_versions(tenant, &call.caller, id);
+    let result = settled(tenant, || list_versions(tenant, &call.caller, id));
     tenant.read_done(call, "versions", named(id), result).await
 }
 
@@ -51,8 +60,29 @@ pub(crate) async fn provenance(
     id: &str,
     version: Option<&str>,
 ) -> Result<Provenance, Refusal> {
-    let result = read_provenance(tenant, &call.caller, id, version);
+    let result = settled(tenant, || read_provenance(tenant, &call.caller, id, version));
     tenant.read_done(call, "provenance", named(id), result).await
+}
+
+/// How often a read is made again when who may see what has changed under it.
+pub(crate) const READS_MAX: usize = 8;
+
+/// Reads again if who may see what changed between the views that were read and the reply (SHARE-5).
+fn settled<T>(tenant: &Tenant, read: impl Fn() -> Result<T, Refusal>) -> Result<T, Refusal> {
+    let epoch = || tenant.shared.views.read().access_epoch();
+    for _ in 0..READS_MAX {
+        let before = epoch();
+        let result = read();
+        if epoch() == before {
+            return result;
+        }
+    }
+    Err(access_keeps_changing())
+}
+
+pub(crate) fn access_keeps_changing() -> Refusal {
+    let message = "who may see what keeps changing; try again";
+    Refusal::new(Code::MinTokenTimeout, message).retry_after(Period::from_secs(1))
 }
 
 /// An id as the trail keeps it: what is no id is a text that a caller made up, and texts are not kept in the clear.
@@ -93,36 +123,42 @@ fn get_item(tenant: &Tenant, caller: &Caller, id: &str, as_of: Option<&str>) -> 
     if as_of.is_none()
         && let Some(mut item) = tenant.working.get(caller, id, tenant.now())
     {
-        item.token = tenant.token(caller, tenant.shared.views.read().lsn());
-        return Ok(item);
+        let views = tenant.shared.views.read();
+        item.token = tenant.token(caller, views.lsn());
+        return Chain::of_reading(tenant, caller, &views).shown(item).ok_or_else(Refusal::not_found);
     }
     let views = tenant.shared.views.read();
     let predicate = predicate(tenant, caller, &views);
     let at = moment(tenant, caller, &views, as_of)?;
     let (item, head) = views.items.visible_head(id, &predicate, at).ok_or_else(Refusal::not_found)?;
     let sketch = Sketch::of(&views, item, head, at, &predicate).ok_or_else(Refusal::not_found)?;
-    let against = against(tenant, &views, head, &predicate, at);
+    let reading = Chain::of_reading(tenant, caller, &views);
+    let redacted = redacted_classes(tenant, caller, &views);
+    let against = against(tenant, &views, head, (&predicate, redacted), at);
     drop(views);
-    Ok(ItemReply { against, ..fill(sketch, tenant, caller)? })
+    let item = ItemReply { against, ..fill(sketch, tenant, caller)? };
+    reading.shown(item).ok_or_else(Refusal::not_found)
 }
 
-/// What else the caller may see that speaks against a version, surest first.
+/// What else the caller may see that speaks against a version, surest first. Where either is redacted for the caller, they
+/// are not compared.
 fn against(
     tenant: &Tenant,
     views: &Views,
     version: &Version,
-    predicate: &Predicate,
+    (predicate, redacted): (&Predicate, Classes),
     at: Moment,
 ) -> Vec<Against> {
     let index = tenant.shared.index.read();
     let row = views.items.row_of(version.id);
-    let Some(claim) = row.and_then(|row| index.claims.get(row)).filter(|_| version.layer.is_durable()) else {
+    let shown = row.filter(|row| version.layer.is_durable() && !index.redacts(*row, redacted));
+    let Some(claim) = shown.and_then(|row| index.claims.get(row)) else {
         return Vec::new();
     };
     let (layers, namespace) = ([version.layer], views.items.namespace_of(version));
-    let scope = Scope { predicate, at, layers: &layers, namespace: Some(namespace) };
+    let scope = Scope { predicate, at, tier: None, layers: &layers, namespace: Some(namespace), redacted };
     let near = index.claims.about(claim, AGAINST_MAX, SIGMA_TOPIC, |near| {
-        Some(near) != row && scope.admits_row(&views.items, near)
+        Some(near) != row && !index.redacts(near, redacted) && scope.admits_row(&views.items, near)
     });
     let speaks = |(near, similarity): &(Row, f64)| {
         let found = contradiction(index.claims.get(*near)?, claim, SIGMA_TOPIC)?;
@@ -142,30 +178,44 @@ fn list_items(tenant: &Tenant, caller: &Caller, query: &ListQuery) -> Result<Pag
     if layer == Some(Layer::Working) {
         return Ok(working::page(tenant, caller, query, skip, limit));
     }
-    let (sketches, next) = {
-        let views = tenant.shared.views.read();
-        let predicate = predicate(tenant, caller, &views);
-        let at = tenant.moment(&views);
-        let mut sketches = Vec::new();
-        let mut next = None;
-        for (place, item) in views.items.visible_items(&predicate, Row::try_from(skip).unwrap_or(Row::MAX)) {
-            let Some(head) = views.items.head_at(item, at) else { continue };
-            let wanted = predicate.admits(head)
-                && layer.is_none_or(|layer| layer == head.layer)
-                && query.namespace.as_deref().is_none_or(|name| views.items.namespace_of(head) == name);
-            if !wanted {
-                continue;
-            }
-            if sketches.len() as u64 == limit {
-                next = Some(u64::from(place));
-                break;
-            }
-            sketches.extend(Sketch::of(&views, item, head, at, &predicate));
+    let reading = Chain::of_reading(tenant, caller, &tenant.shared.views.read());
+    let wanted = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(1);
+    let mut from = Row::try_from(skip).unwrap_or(Row::MAX);
+    let mut rows: Vec<(Row, ItemReply)> = Vec::new();
+    // One more than is asked for: whether there is a next page is told by what may be shown alone (SHARE-40).
+    while rows.len() < wanted {
+        let sketches = sketches(tenant, caller, (query, layer), from, wanted - rows.len());
+        let Some((last, _)) = sketches.last() else { break };
+        from = last.saturating_add(1);
+        for (place, sketch) in sketches {
+            rows.extend(reading.shown(fill(sketch, tenant, caller)?).map(|item| (place, item)));
         }
-        (sketches, next)
-    };
-    let rows = sketches.into_iter().map(|sketch| fill(sketch, tenant, caller)).collect::<Result<_, _>>()?;
+    }
+    let next = if rows.len() == wanted { rows.pop().map(|(place, _)| u64::from(place)) } else { None };
+    let rows = rows.into_iter().map(|(_, item)| item).collect();
     Ok(Page { rows, next: next.map(|place| tenant.cursor(caller, place)) })
+}
+
+/// The next items of a list that the caller may see, each with its place.
+fn sketches(
+    tenant: &Tenant,
+    caller: &Caller,
+    (query, layer): (&ListQuery, Option<Layer>),
+    from: Row,
+    count: usize,
+) -> Vec<(Row, Disclosed<Sketch>)> {
+    let views = tenant.shared.views.read();
+    let predicate = predicate(tenant, caller, &views);
+    let at = tenant.moment(&views);
+    let wanted = |head: &Version| {
+        layer.is_none_or(|layer| layer == head.layer)
+            && query.namespace.as_deref().is_none_or(|name| views.items.namespace_of(head) == name)
+    };
+    let found = views.items.visible_items(&predicate, from).filter_map(|(place, item)| {
+        let head = views.items.head_at(item, at).filter(|head| wanted(head))?;
+        Some((place, Sketch::of(&views, item, head, at, &predicate)?))
+    });
+    found.take(count).collect()
 }
 
 fn list_versions(tenant: &Tenant, caller: &Caller, id: &str) -> Result<Vec<VersionReply>, Refusal> {
@@ -196,7 +246,7 @@ fn read_provenance(
     id: &str,
     version: Option<&str>,
 ) -> Result<Provenance, Refusal> {
-    let (lsn, superseded_by) = {
+    let (lsn, superseded_by, reading, own) = {
         let views = tenant.shared.views.read();
         let predicate = predicate(tenant, caller, &views);
         let item = views.items.visible_item(item_id(id)?, &predicate).ok_or_else(Refusal::not_found)?;
@@ -212,9 +262,16 @@ fn read_provenance(
         let replaces_it =
             |later: &&Version| views.items.parents_of(later).any(|parent| parent.id == chosen.id);
         let mut later = views.items.versions_of(item).filter(|version| predicate.admits(version));
-        (chosen.lsn, later.find(replaces_it).map(|later| later.id.to_string()))
+        let superseded_by = later.find(replaces_it).map(|later| later.id.to_string());
+        let reading = Chain::of_reading(tenant, caller, &views);
+        (chosen.lsn, superseded_by, reading, chosen.owner == caller.user())
     };
-    Ok(Provenance { superseded_by, ..content(tenant, lsn)?.1 })
+    let (content, record) = content(tenant, lsn)?;
+    if reading.denies(&content) {
+        return Err(Refusal::not_found());
+    }
+    let record = reading.shown_provenance(Provenance { superseded_by, ..record });
+    Ok(if own { record } else { record.without_contributor() })
 }
 
 /// What a version says and where it comes from.

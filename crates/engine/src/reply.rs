@@ -4,8 +4,10 @@ mod access;
 mod governed;
 mod roles;
 
-pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, WhoReply};
-pub use governed::{Feedback, Ground, KeptReply, Quarantined, Reverted, ReviewReply, Verdict};
+pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, PairToken, WhoReply};
+pub use governed::{
+    Decided, Feedback, Flag, Ground, KeptReply, Quarantined, Reverified, Reverted, ReviewReply, Verdict,
+};
 pub use roles::{MemberReply, RoleDraft, RoleReply};
 
 use tabellion_core::access::Role;
@@ -85,6 +87,8 @@ pub struct Written {
     pub token: Option<String>,
     /// What a write that waits is waiting for.
     pub deferral: Option<Deferral>,
+    /// The copy that others may see, where there is one beside the item.
+    pub shared: Option<ItemId>,
     /// What it speaks against and was committed beside all the same.
     pub against: Vec<Against>,
 }
@@ -251,6 +255,14 @@ pub struct SearchQuery {
     pub vector: Option<Vec<f32>>,
     /// At most this many results.
     pub k: Option<u64>,
+    /// The piece of work that it belongs to, where the call names none.
+    pub trace_id: Option<String>,
+    /// Only this tier, by its word.
+    pub tier: Option<String>,
+    /// At most this many of one's own and, beside them, ...
+    pub k_user: Option<u64>,
+    /// ... at most this many of what is shared; in place of `k`.
+    pub k_cross: Option<u64>,
     /// `hybrid`, `dense` or `lexical`.
     pub mode: Option<String>,
     /// Only these layers, by their words.

@@ -38,7 +38,7 @@ impl Tenant {
     /// The share of an agent's judged writes that proved correct; nothing below ten.
     pub(crate) fn reputation(&self, agent: AgentId, now: Timestamp) -> Option<f64> {
         let views = self.shared.views.read();
-        let challenged = views.items.last_challenge();
+        let challenged = views.items.last_challenge().max(views.checks.last());
         let mut known = self.reputations.0.lock();
         if let Some(known) = known.get(&agent)
             && known.lsn == challenged.max(views.reviews.last_decision())
@@ -64,7 +64,7 @@ fn reputation(views: &Views, agent: AgentId, now: Timestamp) -> Option<f64> {
     let written = views.items.written_by(agent).rev().take_while(|version| now.since(version.time) <= WINDOW);
     let (mut correct, mut incorrect) = (0usize, 0usize);
     for version in written {
-        match stood(version, at) {
+        match stood(views, version, at) {
             Some(true) => correct += 1,
             Some(false) => incorrect += 1,
             None => {}
@@ -81,9 +81,12 @@ fn reputation(views: &Views, agent: AgentId, now: Timestamp) -> Option<f64> {
 }
 
 /// Whether a write proved correct; nothing while that is open.
-fn stood(version: &Version, at: Moment) -> Option<bool> {
+fn stood(views: &Views, version: &Version, at: Moment) -> Option<bool> {
     if version.status_at(at) == Some(Status::Retracted) {
         return Some(false);
+    }
+    if let Some(proof) = views.checks.of(version.id).and_then(|check| check.finding.proves()) {
+        return Some(proof);
     }
     let old = at.time.since(version.time) >= UNCHALLENGED;
     (version.review.is_some() || old).then_some(true)

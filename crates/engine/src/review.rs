@@ -5,12 +5,14 @@
 
 mod decide;
 mod edit;
+mod feedback;
 
 pub(crate) use decide::decide;
 use decide::end;
 pub(crate) use edit::{edit, ended, ending, give_way, must_wait, why};
+pub(crate) use feedback::feedback;
 
-use crate::reply::{Deferral, Feedback, ReviewReply, WriteStatus, Written};
+use crate::reply::{Deferral, ReviewReply, WriteStatus, Written};
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::write::{self, Asked, Flight};
@@ -23,7 +25,7 @@ use tabellion_core::access::Caller;
 use tabellion_core::canonical::{hex, sha256};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Cause, GateName, Held, Hold, WriteDraft, read_write};
-use tabellion_core::id::{AgentId, ReviewId};
+use tabellion_core::id::ReviewId;
 use tabellion_core::item::Layer;
 use tabellion_core::log::{Decision, Event, Lsn, Payload, StagedWrite};
 use tabellion_core::time::{Period, Timestamp};
@@ -449,34 +451,4 @@ fn own(tenant: &Tenant, call: &Call, id: &str) -> Result<Review, Refusal> {
     let caller = &call.caller;
     let is_author = review.owner == caller.user() && review.agent == caller.agent();
     if is_author { Ok(review) } else { Err(not_found()) }
-}
-
-/// What people said of an agent's writes, as far as the caller may see them (GOV-6.7).
-pub(crate) async fn feedback(tenant: &Tenant, call: &Call, agent: &str) -> Result<Feedback, Refusal> {
-    let result = collect_feedback(tenant, call, agent);
-    tenant.read_done(call, "feedback", Vec::new(), result).await
-}
-
-fn collect_feedback(tenant: &Tenant, call: &Call, name: &str) -> Result<Feedback, Refusal> {
-    let now = tenant.now();
-    let (agent, reviews) = {
-        let views = tenant.shared.views.read();
-        let agent: AgentId = views.identity.find_agent(name).map(|agent| agent.id).ok_or_else(not_found)?;
-        let of_agent = |review: &&Review| review.agent == agent && is_visible(&views, &call.caller, review);
-        (agent, views.reviews.all().filter(of_agent).cloned().collect::<Vec<_>>())
-    };
-    let mut decided: Vec<(Layer, u64, u64)> = Vec::new();
-    for layer in [Layer::Episodic, Layer::Semantic, Layer::Procedural] {
-        let count = |state| {
-            reviews.iter().filter(|one| one.layer == layer && one.state_at(now) == state).count() as u64
-        };
-        decided.push((layer, count(ReviewState::Approved), count(ReviewState::Rejected)));
-    }
-    let mut rejected: Vec<&Review> =
-        reviews.iter().filter(|review| review.state_at(now) == ReviewState::Rejected).collect();
-    rejected.sort_by_key(|review| std::cmp::Reverse(review.decided));
-    rejected.truncate(PAGE);
-    let rejections =
-        rejected.into_iter().map(|review| reply(tenant, review, now)).collect::<Result<_, _>>()?;
-    Ok(Feedback { agent, reputation: tenant.reputation(agent, now), decided, rejections })
 }

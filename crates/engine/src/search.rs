@@ -1,24 +1,30 @@
 //! Search: candidates under the predicate, ranked, disclosed.
 
 mod asked;
+#[cfg(test)]
+mod redacted;
 
-use crate::read::{Sketch, fill, moment};
+use crate::read::{READS_MAX, Sketch, access_keeps_changing, fill, moment};
 use crate::reply::{Found, SearchQuery, SearchReply};
+use crate::rows::kept_rows;
+use crate::sharing::Chain;
 use crate::tenant::{Tenant, behind};
 use crate::vectors::Vectors;
 use crate::visibility::predicate;
 use crate::{Call, working};
-use asked::{Asked, Mode};
+use asked::{Asked, Mode, Part};
 use std::borrow::Cow;
 use std::time::Duration;
-use tabellion_core::access::{Caller, Predicate};
+use tabellion_core::access::{Caller, Disclosed, Predicate};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::id::SearchId;
+use tabellion_core::item::Tier;
 use tabellion_core::log::Lsn;
+use tabellion_core::policy::{Candidate, Classes, Limits, shorten};
 use tabellion_core::rank::{self, Places, Question, Relevant, days_named};
-use tabellion_core::time::Period;
+use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::vector::{Effort, VectorView};
-use tabellion_core::view::{Index, Moment, Scope, Views, day_of};
+use tabellion_core::view::{Index, Moment, Scope, SeenRows, Views, day_of};
 
 pub(crate) use asked::K_DEFAULT;
 
@@ -29,6 +35,7 @@ const VECTORS_WAIT: Duration = Duration::from_millis(250);
 const WEIGHED_MAX: usize = 200;
 
 pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> Result<SearchReply, Refusal> {
+    let call = &Call { trace: query.trace_id.clone().or_else(|| call.trace.clone()), ..call.clone() };
     let result = run(tenant, &call.caller, &query).await;
     let ids = result.as_ref().map_or_else(
         |_| Vec::new(),
@@ -38,6 +45,9 @@ pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> 
     if let Ok(reply) = &result {
         let found = reply.results.iter().map(|one| one.item.id).collect();
         tenant.searches.keep(reply.search, &call.caller, found, tenant.now());
+        let scores = reply.results.iter().map(|one| one.score).collect();
+        let words = query.query.as_deref().unwrap_or_default();
+        tenant.given(call, reply.results.iter().map(|one| &one.item), Some((words, scores)));
     }
     let mut row = tenant.row(call, "search", outcome, ids);
     let words = query.query.as_deref().unwrap_or_default();
@@ -47,44 +57,155 @@ pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> 
     result
 }
 
+/// What is redacted for a caller: nothing that they search, write or compare may confirm it (SHARE-21).
+///
+/// The built-in classes that the read policies which hold for the caller redact, as the views that are read have them.
+#[cfg(not(test))]
+pub(crate) fn redacted_classes(tenant: &Tenant, caller: &Caller, views: &Views) -> Classes {
+    Chain::of_reading(tenant, caller, views).redacted()
+}
+
+#[cfg(test)]
+pub(crate) use redacted::redacted_classes;
+
 async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<SearchReply, Refusal> {
     let asked = Asked::of(tenant, query)?;
     let (vector, mode) = meaning(tenant, caller, &asked).await?;
     wait(tenant, caller, query, mode).await?;
-    let words = tabellion_core::text::terms(asked.query);
-    let (sketches, at) = {
+    let looking = Looking { tenant, caller, query, asked: &asked, mode, vector: vector.as_deref() };
+    // Again, if who may see what changed on the way to the reply (SHARE-5).
+    let epoch = || tenant.shared.views.read().access_epoch();
+    for _ in 0..READS_MAX {
+        let before = epoch();
+        let (results, at) = looking.results()?;
+        if epoch() != before {
+            continue;
+        }
+        for one in &results {
+            let age = tenant.now().since(one.item.updated_at).as_micros() as f64 / 1e6;
+            metrics::histogram!("tabellion_retrieval_staleness_seconds").record(age);
+        }
+        let search = SearchId::from_bytes(tenant.entropy.bytes());
+        return Ok(SearchReply { results, mode: mode.as_str(), search, token: tenant.token(caller, at.lsn) });
+    }
+    Err(access_keeps_changing())
+}
+
+/// An item that may be disclosed, and how it ranks.
+type Placed = (Disclosed<Sketch>, Ranked);
+
+/// A search that can be run, and again.
+struct Looking<'a> {
+    tenant: &'a Tenant,
+    caller: &'a Caller,
+    query: &'a SearchQuery,
+    asked: &'a Asked<'a>,
+    mode: Mode,
+    vector: Option<&'a [f32]>,
+}
+
+impl Looking<'_> {
+    fn results(&self) -> Result<(Vec<Found>, Moment), Refusal> {
+        let reading = Chain::of_reading(self.tenant, self.caller, &self.tenant.shared.views.read());
+        let (mut results, mut at) = (Vec::new(), None);
+        for part in &self.asked.parts {
+            let (found, moment) = self.part(*part, &reading)?;
+            results.extend(found);
+            at = Some(moment);
+        }
+        if self.mode != Mode::Dense && self.asked.includes(Tier::Private) {
+            let words = tabellion_core::text::terms(self.asked.query);
+            let quoted =
+                if self.mode == Mode::Lexical { Question::of(self.asked.query).phrases } else { Vec::new() };
+            let working =
+                working::search(self.tenant, self.caller, self.query, (&words, &quoted, reading.redacted()))?;
+            let shown = |found: Found| Some(Found { item: reading.shown(found.item)?, ..found });
+            results.extend(working.into_iter().filter_map(shown));
+        }
+        results.sort_by(|a, b| b.score.total_cmp(&a.score));
+        results.truncate(self.asked.parts.iter().map(|part| part.k).sum());
+        let at =
+            at.map_or_else(|| moment(self.tenant, self.caller, &self.tenant.shared.views.read(), None), Ok)?;
+        Ok((limited(results, &reading, self.tenant.now()), at))
+    }
+
+    /// The best of one part. What a policy keeps back is left out before the cut, so that there are as many as qualify.
+    fn part(&self, part: Part, reading: &Chain) -> Result<(Vec<Found>, Moment), Refusal> {
+        let limits = reading.limits();
+        let counts = |found: &Found| {
+            let (similarity, created_at) = (Some(found.relevance), found.item.created_at);
+            limits.admits(&Candidate { similarity, created_at, chars: 0 }, self.tenant.now())
+        };
+        let mut depth = part.k;
+        loop {
+            let (sketches, at) = self.sketches(Part { k: depth, ..part })?;
+            let all = sketches.len() < depth;
+            let mut results = Vec::with_capacity(part.k);
+            for (sketch, one) in sketches {
+                let item = fill(sketch, self.tenant, self.caller)?;
+                if reading.is_unsearchable(&item.content) {
+                    continue;
+                }
+                let (score, relevance) = (one.score, one.relevant.relevance);
+                let found = reading.shown(item).map(|item| Found { item, score, relevance });
+                results.extend(found.filter(counts));
+                if results.len() == part.k {
+                    return Ok((results, at));
+                }
+            }
+            if all || reading.is_verbatim() {
+                return Ok((results, at));
+            }
+            depth = depth.saturating_mul(4);
+        }
+    }
+
+    fn sketches(&self, part: Part) -> Result<(Vec<Placed>, Moment), Refusal> {
+        let (tenant, caller, mode) = (self.tenant, self.caller, self.mode);
         let views = tenant.shared.views.read();
         let predicate = predicate(tenant, caller, &views);
+        let redacted = redacted_classes(tenant, caller, &views);
         let index = tenant.shared.index.read();
         let vectors = tenant.shared.vectors.as_ref().map(|vectors| vectors.read());
-        let at = moment(tenant, caller, &views, query.as_of.as_deref())?;
+        let at = moment(tenant, caller, &views, self.query.as_of.as_deref())?;
         // What a search goes by sets its moment: what has no words yet, or for a dense one no vector, is not there at all.
         let made = tenant.shared.vectors.as_ref().filter(|_| mode == Mode::Dense).map(Vectors::done);
         let at = Moment { lsn: at.lsn.min(index.lsn()).min(made.unwrap_or(at.lsn)), ..at };
-        let searching = Searching { views: &views, index: &index, vectors: vectors.as_deref(), at };
-        let ranked = searching.ranked(&asked, mode, vector.as_deref(), &predicate);
+        let kept = kept_rows(tenant, caller, &predicate, &views);
+        let (vectors, seen) = (vectors.as_deref(), kept.as_deref());
+        let searching = Searching { views: &views, index: &index, vectors, seen, at, redacted };
+        let ranked = searching.ranked(self.asked, part, mode, self.vector, &predicate);
         let sketch = |one: &Ranked| {
             let version = views.items.version(one.relevant.row)?;
             let item = views.items.item_of(version)?;
             Some((Sketch::of(&views, item, version, at, &predicate)?, *one))
         };
-        (ranked.iter().filter_map(sketch).collect::<Vec<_>>(), at)
+        Ok((ranked.iter().filter_map(sketch).collect(), at))
+    }
+}
+
+/// As many, and as much of each, as the limits of the policies leave.
+fn limited(mut results: Vec<Found>, reading: &Chain, now: Timestamp) -> Vec<Found> {
+    let limits = reading.limits();
+    if limits == Limits::default() {
+        return results;
+    }
+    let candidate = |found: &Found| Candidate {
+        similarity: Some(found.relevance),
+        created_at: found.item.created_at,
+        chars: found.item.content.text.chars().count() as u64,
     };
-    let mut results = Vec::with_capacity(sketches.len());
-    for (sketch, one) in sketches {
-        let item = fill(sketch, tenant, caller)?;
-        let age = tenant.now().since(item.updated_at).as_micros() as f64 / 1e6;
-        metrics::histogram!("tabellion_retrieval_staleness_seconds").record(age);
-        results.push(Found { item, score: one.score, relevance: one.relevant.relevance });
+    let candidates: Vec<Candidate> = results.iter().map(candidate).collect();
+    let allowed = limits.choose(&candidates, now);
+    let mut kept = Vec::with_capacity(allowed.len());
+    for (place, mut found) in results.drain(..).enumerate() {
+        let Some(allowance) = allowed.iter().find(|one| one.index == place) else { continue };
+        if let Some(chars) = allowance.chars {
+            found.item.content.text = shorten(&found.item.content.text, chars).to_owned();
+        }
+        kept.push(found);
     }
-    if mode != Mode::Dense {
-        let quoted = if mode == Mode::Lexical { Question::of(asked.query).phrases } else { Vec::new() };
-        results.extend(working::search(tenant, caller, query, (&words, &quoted))?);
-        results.sort_by(|a, b| b.score.total_cmp(&a.score));
-    }
-    results.truncate(asked.k);
-    let search = SearchId::from_bytes(tenant.entropy.bytes());
-    Ok(SearchReply { results, mode: mode.as_str(), search, token: tenant.token(caller, at.lsn) })
+    kept
 }
 
 /// What the query means, and how it can be searched: without a model that answers, by words.
@@ -102,7 +223,14 @@ async fn meaning(
     }
     let wait = Duration::from_millis(tenant.limits.embedding_wait_ms);
     let owner = (tenant.shared.tenant, caller.user());
-    let bare = tenant.shared.index.read().sessions.without_names(caller.user(), asked.query);
+    let bare = {
+        let views = tenant.shared.views.read();
+        let predicate = predicate(tenant, caller, &views);
+        let redacted = redacted_classes(tenant, caller, &views);
+        // A value means what any other of its class means: the vectors know the class alone.
+        let shown = redacted.redact(asked.query);
+        tenant.shared.index.read().sessions.without_names(&predicate, &shown, redacted)
+    };
     match vectors.embedding().one(owner, &bare, wait).await {
         Ok(vector) => {
             vectors.answers();
@@ -166,26 +294,42 @@ struct Searching<'a> {
     views: &'a Views,
     index: &'a Index,
     vectors: Option<&'a VectorView>,
+    /// The rows that the caller sees, where they are kept.
+    seen: Option<&'a SeenRows>,
     at: Moment,
+    /// What is redacted for the caller.
+    redacted: Classes,
 }
 
 impl Searching<'_> {
     fn ranked(
         &self,
         asked: &Asked<'_>,
+        part: Part,
         mode: Mode,
         vector: Option<&[f32]>,
         predicate: &Predicate,
     ) -> Vec<Ranked> {
-        let scope = Scope { predicate, at: self.at, layers: &asked.layers, namespace: asked.namespace };
+        let scope = Scope {
+            predicate,
+            at: self.at,
+            tier: part.tier,
+            layers: &asked.layers,
+            namespace: asked.namespace,
+            redacted: self.redacted,
+        };
         let mut question = Question::of(asked.query);
         question.vector = vector;
-        question.days =
-            days_named(asked.query, day_of(self.at.time), self.index.sessions.years(predicate.owner()));
-        question.find_quoting(&self.index.lexical);
-        let rows = self.views.items.visible_rows(predicate, self.at);
+        let years = self.index.sessions.years(&self.views.items, predicate);
+        // Four digits of a number that is redacted are no year.
+        let shown = self.redacted.redact(asked.query);
+        question.days = days_named(&shown, day_of(self.at.time), years);
+        question.find_quoting(&self.index.lexical, self.redacted);
+        let items = &self.views.items;
+        let rows =
+            self.seen.map_or_else(|| items.visible_rows(predicate, self.at), |seen| seen.at(items, self.at));
         let places = Places {
-            items: &self.views.items,
+            items,
             index: self.index,
             vectors: self.vectors,
             scope: &scope,
@@ -193,15 +337,15 @@ impl Searching<'_> {
             effort: if asked.exact { Effort::Exact } else { Effort::Planned },
         };
         let (found, weighed) = match mode {
-            Mode::Lexical => (rank::lexical(&places, &question, asked.k), false),
-            Mode::Dense => (rank::dense(&places, &question, asked.k), false),
+            Mode::Lexical => (rank::lexical(&places, &question, part.k), false),
+            Mode::Dense => (rank::dense(&places, &question, part.k), false),
             Mode::Hybrid => {
-                let depth = asked.k.max(WEIGHED_MAX);
+                let depth = part.k.max(WEIGHED_MAX);
                 (rank::hybrid(&places, &question, depth, &asked.without), true)
             }
         };
         let ranked = found.into_iter().map(|relevant| self.weigh(relevant, weighed)).collect();
-        self.chosen(ranked, asked)
+        self.chosen(ranked, part.k, asked.diversity)
     }
 
     /// By relevance alone, or weighed with how far the version can be relied on.
@@ -218,22 +362,21 @@ impl Searching<'_> {
     }
 
     /// The best, or the best of those that differ enough from what was chosen before (maximal marginal relevance).
-    fn chosen(&self, mut ranked: Vec<Ranked>, asked: &Asked<'_>) -> Vec<Ranked> {
+    fn chosen(&self, mut ranked: Vec<Ranked>, k: usize, diversity: f64) -> Vec<Ranked> {
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.relevant.row.cmp(&a.relevant.row)));
-        let (Some(vectors), true) = (self.vectors, asked.diversity > 0.0) else {
-            ranked.truncate(asked.k);
+        let (Some(vectors), true) = (self.vectors, diversity > 0.0) else {
+            ranked.truncate(k);
             return ranked;
         };
         let likeness = |a: &Ranked, b: &Ranked| {
             let (a, b) = (vectors.vector(a.relevant.row), vectors.vector(b.relevant.row));
             f64::from(rank::dot(a.unwrap_or_default(), b.unwrap_or_default()))
         };
-        let mut chosen: Vec<Ranked> = Vec::with_capacity(asked.k);
+        let mut chosen: Vec<Ranked> = Vec::with_capacity(k);
         // The nearest that was chosen so far, for each that was not.
         let mut nearest = vec![0.0f64; ranked.len()];
-        while chosen.len() < asked.k && !ranked.is_empty() {
-            let worth =
-                |(one, near): (&Ranked, &f64)| (1.0 - asked.diversity) * one.score - asked.diversity * near;
+        while chosen.len() < k && !ranked.is_empty() {
+            let worth = |(one, near): (&Ranked, &f64)| (1.0 - diversity) * one.score - diversity * near;
             let worths: Vec<f64> = ranked.iter().zip(&nearest).map(worth).collect();
             let best = (0..worths.len())
                 .rev()

@@ -13,7 +13,10 @@ use crate::outcome::Searches;
 use crate::ports::{Advisers, Entropy};
 use crate::reputation::{Readers, Reputations};
 use crate::review::Escalations;
+use crate::rows::KeptRows;
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
+use crate::sharing::Directory;
+use crate::trace::Traces;
 use crate::vectors::Vectors;
 use crate::visibility::Predicates;
 use crate::working::Working;
@@ -22,7 +25,7 @@ use crate::{AuditReads, Call, EngineLimits, Governance, OpenError, index, vector
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use tabellion_core::access::{Caller, SealedPlace, TokenKey};
+use tabellion_core::access::{Caller, PairKey, SealedPlace, TokenKey};
 use tabellion_core::canonical::{Hash, framed_hmac, hex};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::id::TenantId;
@@ -210,11 +213,15 @@ pub(crate) struct Tenant {
     pub(crate) schemas: Schemas,
     pub(crate) habits: Habits,
     pub(crate) predicates: Predicates,
+    pub(crate) directory: Directory,
+    pub(crate) traces: Traces,
+    pub(crate) rows: KeptRows,
     pub(crate) gate_times: GateTimes,
     pub(crate) flights: Flights,
     pub(crate) advice: Advice,
     pub(crate) provenance_key: Secret,
     pub(crate) public_key: VerifyingKey,
+    pub(crate) pairs: PairKey,
     audit_reads: AuditReads,
     tokens: TokenKey,
     fingerprints: Secret,
@@ -293,11 +300,15 @@ impl Tenant {
             schemas: Schemas::default(),
             habits: Habits::default(),
             predicates: Predicates::default(),
+            directory: Directory::default(),
+            traces: Traces::default(),
+            rows: KeptRows::default(),
             gate_times: GateTimes::default(),
             flights: Flights::default(),
             advice: Advice::new(options.advisers.clone()),
             provenance_key: keys.tenant_secret().derive("tabellion/v1/provenance"),
             public_key,
+            pairs: PairKey::of(keys.tenant_secret()),
             audit_reads: options.audit_reads,
             tokens: TokenKey::of(keys.tenant_secret()),
             fingerprints: keys.tenant_secret().derive("tabellion/v1/fingerprint"),
@@ -384,7 +395,7 @@ impl Tenant {
     pub(crate) fn row(&self, call: &Call, action: &str, outcome: &str, ids: Vec<String>) -> TrailDraft {
         let (epoch, memory) = {
             let views = self.shared.views.read();
-            (views.identity.epoch(), views.lsn())
+            (views.access_epoch(), views.lsn())
         };
         let record = AuditRecord {
             action: action.to_owned(),
@@ -394,7 +405,7 @@ impl Tenant {
             ids,
             query: None,
             request_id: call.request_id.clone(),
-            trace: None,
+            trace: call.trace.as_deref().map(|trace| self.trace(trace)),
         };
         TrailDraft { actor: call.caller.actor(), record }
     }
@@ -403,7 +414,7 @@ impl Tenant {
     pub(crate) fn server_row(&self, action: &str, outcome: &str, ids: Vec<String>) -> TrailDraft {
         let (epoch, memory) = {
             let views = self.shared.views.read();
-            (views.identity.epoch(), views.lsn())
+            (views.access_epoch(), views.lsn())
         };
         let record = AuditRecord {
             action: action.to_owned(),

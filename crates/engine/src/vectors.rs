@@ -23,6 +23,8 @@ use tabellion_core::view::{ItemsView, Row};
 use tabellion_store::VectorStore;
 use tokio::sync::watch;
 
+/// What vectors are made of. Another word here, and every vector that was kept is made anew.
+const OF_WHAT: &str = "masked text";
 /// The first wait after the model could not be asked; it doubles up to the longest.
 const RETRY_FIRST: Duration = Duration::from_millis(250);
 const RETRY_LONGEST: Duration = Duration::from_secs(30);
@@ -70,7 +72,8 @@ impl Kept {
         items: &ItemsView,
     ) -> Result<Self, OpenError> {
         let failed = |error: tabellion_store::StoreError| OpenError(format!("{}: {error}", path.display()));
-        let model = sha256(format!("{}/{}", embedding.model(), embedding.dimensions()).as_bytes());
+        let model = format!("{}/{}/{OF_WHAT}", embedding.model(), embedding.dimensions());
+        let model = sha256(model.as_bytes());
         let key = secret.derive("tabellion/v1/vectors");
         let mut kept = Self { store: VectorStore::open(path).map_err(failed)?, key, tenant, model };
         let loaded = kept.store.each(&model, |lsn, closed| {

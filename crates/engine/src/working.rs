@@ -17,9 +17,11 @@ use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{Judged, Replaces, WriteDraft, WriteRequest, judge};
 use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Status};
+use tabellion_core::policy::Classes;
 use tabellion_core::rank::{Corpus, relevance};
-use tabellion_core::text::{Terms, terms};
+use tabellion_core::text::{Analyser, Terms};
 use tabellion_core::time::{Period, Timestamp};
+use tabellion_core::view::Fields;
 
 type Pair = (UserId, AgentId);
 
@@ -123,7 +125,7 @@ pub(crate) async fn write(
     let now = tenant.now();
     let facts = {
         let views = tenant.shared.views.read();
-        gather(&views, (&request, &call.caller), &predicate(tenant, &call.caller, &views), now)
+        gather(tenant, call, &views, &request, &predicate(tenant, &call.caller, &views))
     };
     let Judged::Admitted(admitted) = judge(request, &call.caller, &facts, &mut |_| {})? else {
         return Err(Refusal::new(Code::Internal, "working memory waits for nobody"));
@@ -172,6 +174,7 @@ pub(crate) async fn write(
         trust: TrustBand::Medium,
         token: Some(token),
         deferral: None,
+        shared: None,
         against: Vec::new(),
     })
 }
@@ -219,7 +222,7 @@ pub(crate) fn search(
     tenant: &Tenant,
     caller: &Caller,
     query: &SearchQuery,
-    (words, quoted): (&Terms, &[Vec<String>]),
+    (words, quoted, redacted): (&Terms, &[Vec<String>], Classes),
 ) -> Result<Vec<Found>, Refusal> {
     let asked = query.layers.iter().map(|word| layer_word(word)).collect::<Result<Vec<_>, _>>()?;
     let wanted = asked.is_empty() || asked.contains(&Layer::Working);
@@ -228,13 +231,14 @@ pub(crate) fn search(
     }
     let k = within(query.k, crate::search::K_DEFAULT, tenant.limits.k_max, "/k")?;
     let wanted = |item: &ItemReply| query.namespace.as_ref().is_none_or(|name| *name == item.namespace);
+    let mut analyser = Analyser::default();
     let items: Vec<(ItemReply, Terms)> = tenant
         .working
         .all(caller, tenant.now())
         .into_iter()
         .filter(wanted)
         .map(|item| {
-            let terms = terms(&item.content.indexed_text());
+            let terms = Fields::of(&item.content, &mut analyser).shown(redacted);
             (item, terms)
         })
         .filter(|(_, terms)| quoted.iter().all(|phrase| terms.hold(phrase)))

@@ -5,6 +5,7 @@ mod commit;
 mod facts;
 mod flight;
 mod heads;
+mod knowledge;
 mod replay;
 mod retry;
 mod times;
@@ -12,10 +13,11 @@ mod turn;
 
 pub(crate) use asked::Asked;
 pub(crate) use commit::{Commit, sign};
-pub(crate) use facts::caught_up;
+pub(crate) use facts::{borne_out, caught_up, standing};
 pub(crate) use flight::{Flight, Flights};
 pub(crate) use heads::{contributed, version_conflict};
 use heads::{replaced, still_head};
+pub(crate) use knowledge::denies;
 pub(crate) use replay::{Replay, check_token};
 pub(crate) use retry::{Again, Waited, again};
 pub(crate) use times::{GateTimes, timed};
@@ -25,17 +27,18 @@ use crate::counsel;
 use crate::flow::{self, Pace};
 use crate::kept::Wait;
 use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
+use crate::search::redacted_classes;
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
-use crate::{Call, anomaly, cedar, kept, review, working};
-use tabellion_core::access::{Caller, Predicate};
+use crate::{Call, anomaly, cedar, kept, review, sharing, working};
+use tabellion_core::access::Predicate;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{
-    Against, Force, GateFacts, GateName, Held, Judged, WriteDraft, WriteRequest, judge, origins,
+    Against, Force, GateFacts, GateName, Held, Judged, WriteDraft, WriteRequest, judge,
 };
 use tabellion_core::id::{ItemId, ReviewId, VersionId};
-use tabellion_core::item::Layer;
+use tabellion_core::item::{Layer, Tier, TierWish};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Class, Moment, Version, Views};
 
@@ -71,7 +74,7 @@ struct Manner {
 }
 
 async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner) -> Result<Written, Refusal> {
-    let trace = trace(tenant, draft.trace_id.as_deref());
+    let trace = trace(tenant, call, draft.trace_id.as_deref());
     let body = draft.clone();
     let result = match working::claim(tenant, call, draft).check() {
         Ok(request) if request.layer == Layer::Working && manner.edits.is_some() => {
@@ -117,9 +120,9 @@ fn count(status: &'static str) {
     metrics::counter!("tabellion_writes_total", "status" => status).increment(1);
 }
 
-/// What the trail keeps of a trace: enough to find its rows again for whoever knows it.
-fn trace(tenant: &Tenant, trace: Option<&str>) -> Option<Hash> {
-    trace.map(|trace| tenant.fingerprint(&[b"trace", trace.as_bytes()]))
+/// What the trail keeps of the trace of a write.
+fn trace(tenant: &Tenant, call: &Call, trace: Option<&str>) -> Option<Hash> {
+    trace.or(call.trace.as_deref()).map(|trace| tenant.trace(trace))
 }
 
 /// A refusal, and whether the trail has it already.
@@ -301,7 +304,7 @@ async fn already(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Option<W
     };
     let record = |outcome: &str, ids: Vec<String>| {
         let mut row = tenant.row(call, ACTION, outcome, ids);
-        row.record.trace = trace(tenant, asked.request.trace_id.as_deref());
+        row.record.trace = trace(tenant, call, asked.request.trace_id.as_deref());
         row
     };
     match known {
@@ -339,6 +342,7 @@ pub(crate) fn deferred(deferral: Deferral) -> Written {
         trust: TrustBand::Low,
         token: None,
         deferral: Some(deferral),
+        shared: None,
         against: Vec::new(),
     }
 }
@@ -350,6 +354,8 @@ pub(crate) struct Landed {
     version: VersionId,
     against: Vec<Against>,
     layer: Layer,
+    /// The copy for others, if there is one.
+    shared: Option<ItemId>,
 }
 
 impl Landed {
@@ -366,6 +372,7 @@ impl Landed {
             trust: TrustBand::Medium,
             token: Some(tenant.token(&call.caller, committed.lsn)),
             deferral: None,
+            shared: self.shared,
             against: self.against,
         }
     }
@@ -382,6 +389,7 @@ pub(crate) fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -
         trust: TrustBand::Medium,
         token: Some(tenant.token(&call.caller, known.lsn)),
         deferral: None,
+        shared: views.items.copy_of(item.id).map(|copy| copy.id),
         against: Vec::new(),
     })
 }
@@ -395,10 +403,12 @@ pub(crate) enum Prepared {
 /// Gathers the facts and asks the gates.
 fn look(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> Result<(Judged, GateFacts), Refusal> {
     let mut stopwatch = tenant.gate_times.start();
-    let gathered = facts::Gathering { tenant, call, asked, now }.facts()?;
+    let redacted = redacted_classes(tenant, &call.caller, &tenant.shared.views.read());
+    let gathered = facts::Gathering { tenant, call, asked, now, redacted }.facts()?;
     stopwatch.lap(GateTimes::FACTS);
-    let judged =
-        judge(asked.request.clone(), &call.caller, &gathered, &mut |gate| stopwatch.lap(gate.as_str()))?;
+    let mut request = asked.request.clone();
+    request.evidence.extend(gathered.knowledge.iter().map(|word| word.evidence.clone()));
+    let judged = judge(request, &call.caller, &gathered, &mut |gate| stopwatch.lap(gate.as_str()))?;
     permitted(tenant, call, &judged, &gathered, now)?;
     Ok((judged, gathered))
 }
@@ -415,17 +425,15 @@ fn permitted(
         Judged::Admitted(admitted) => (admitted.request(), admitted.tier()),
         Judged::Held(held) => (&held.request, held.tier),
     };
-    let (agents, resources) = origins(&call.caller, facts);
-    let class = Class {
-        agents,
-        resources,
-        labels: Class::labels_of(&request.content.tags),
-        kind: request.content.kind.clone(),
-        layer: request.layer,
-        tier,
-    };
+    let class = facts.class(call.caller.agent(), request, tier);
     let views = tenant.shared.views.read();
-    cedar::may_write(&views, &call.caller, &class, Moment { lsn: views.lsn(), time: now })
+    let at = Moment { lsn: views.lsn(), time: now };
+    cedar::may_write(&views, &call.caller, &class, at)?;
+    match request.tier {
+        // Whoever asks for both has both or nothing.
+        TierWish::Both => cedar::may_write(&views, &call.caller, &Class { tier: Tier::Shared, ..class }, at),
+        TierWish::Auto | TierWish::Private | TierWish::Shared => Ok(()),
+    }
 }
 
 /// What becomes of a write, as things are now.
@@ -442,16 +450,19 @@ pub(crate) fn prepare(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Pre
 
 /// What the gates may know of what a write names, under the caller's predicate.
 pub(crate) fn gather(
+    tenant: &Tenant,
+    call: &Call,
     views: &Views,
-    (request, caller): (&WriteRequest, &Caller),
+    request: &WriteRequest,
     predicate: &Predicate,
-    now: Timestamp,
 ) -> GateFacts {
+    let (caller, now) = (&call.caller, tenant.now());
     let at = Moment { lsn: views.lsn(), time: now };
     let mut facts = GateFacts {
         reach: views.graphs.resources_of(caller.agent(), at).into_iter().collect(),
         trust_declared: views.identity.agent(caller.agent()).is_some_and(|agent| agent.trust_declared),
-        sharing: views.policies.shares(caller.user(), caller.agent()),
+        sharing: sharing::is_on(tenant, caller, views),
+        bounds: views.policies.bounds(caller.agent()),
         ..GateFacts::default()
     };
     for (place, name) in request.resources.iter().enumerate() {
@@ -462,6 +473,17 @@ pub(crate) fn gather(
         let parent = id.parse().ok().and_then(|id| views.items.find_version(id)).filter(visible);
         facts.derived_from.push(parent.map(|version| version.id).ok_or(place));
         inherit(views, parent, &mut facts);
+    }
+    for parent in sharing::cited(views, request).filter(|version| predicate.admits(version)) {
+        inherit(views, Some(parent), &mut facts);
+    }
+    if !facts.trust_declared {
+        let seen = tenant.seen(call, request.trace_id.as_deref());
+        let classes = views.items.classes();
+        for class in seen.classes.iter().filter_map(|class| classes.get(class as usize)) {
+            facts.inherited.0.extend(&class.agents);
+            facts.inherited.1.extend(&class.resources);
+        }
     }
     facts
 }

@@ -6,10 +6,12 @@
 
 mod advisers;
 mod governance;
+mod identity;
 mod secrets;
 
 pub use advisers::{Gate, JudgeModels};
 pub use governance::{Governance, GovernanceFlags, WritePolicy};
+pub use identity::Identity;
 pub use secrets::Secrets;
 
 use crate::models::{Embedding, Provider};
@@ -31,8 +33,19 @@ const ENV_PREFIX: &str = "TABELLION_";
 const ADMIN_KEY_CHARS_MIN: usize = 16;
 
 /// Names of the environment that are settings; others, such as `TABELLION_URL`, are of other programs.
-const SECTIONS: [&str; 10] =
-    ["data", "listen", "tls", "log", "audit", "embedding", "governance", "limits", "mcp", "shutdown"];
+const SECTIONS: [&str; 11] = [
+    "data",
+    "listen",
+    "tls",
+    "log",
+    "audit",
+    "identity",
+    "embedding",
+    "governance",
+    "limits",
+    "mcp",
+    "shutdown",
+];
 
 /// What could not be read or would not work, and what to set instead.
 #[derive(Debug, thiserror::Error)]
@@ -64,9 +77,15 @@ pub enum ConfigError {
     /// An address that nothing can be sent to.
     #[error("governance.webhook_url must begin with http:// or https://, or be empty for none")]
     Webhook,
+    /// Facts that cannot be had.
+    #[error("governance.knowledge, {}: {}", .0.display(), .1)]
+    Knowledge(PathBuf, String),
     /// Somebody outside who could not be asked.
     #[error("{0}")]
     Advisers(String),
+    /// Tokens that could not be checked.
+    #[error("{0}")]
+    Identity(String),
     /// A secret of the environment that is none.
     #[error("TABELLION_MASTER_KEY must be 64 hex digits")]
     MasterKey,
@@ -91,6 +110,8 @@ pub struct Config {
     pub log: Log,
     /// The trail.
     pub audit: Audit,
+    /// Whose tokens are taken.
+    pub identity: Identity,
     /// What turns texts into vectors.
     pub embedding: Embedding,
     /// How writes are governed.
@@ -313,6 +334,7 @@ impl Default for Config {
             tls: Tls::default(),
             log: Log::default(),
             audit: Audit::default(),
+            identity: Identity::default(),
             embedding: Embedding::default(),
             governance: Governance::default(),
             limits: Limits::default(),
@@ -395,6 +417,7 @@ impl Config {
         if tls.is_none() && !self.listen.ip().is_loopback() {
             return Err(ConfigError::OpenWithoutTls(self.listen));
         }
+        self.identity.check()?;
         self.embedding.check()?;
         self.governance.check()?;
         self.limits.check()

@@ -120,12 +120,12 @@ async fn sign_in(State(console): State<Arc<Console>>, headers: HeaderMap, form: 
 }
 
 async fn must_be_person(console: &Console, key: &str) -> Result<(), Refusal> {
-    let caller = console.app.engine().authenticate(key).map_err(|refusal| {
+    let caller = console.app.engine().recognise(key).await.map_err(|refusal| {
         let unknown = refusal.code == Code::Unauthenticated;
         let words = || Refusal::new(Code::Unauthenticated, "This key is unknown, revoked or expired.");
         if unknown { words() } else { refusal }
     })?;
-    let who = console.app.engine().whoami(&Call { caller, request_id: None }).await?;
+    let who = console.app.engine().whoami(&Call { caller, request_id: None, trace: None }).await?;
     if who.agent.1 == DIRECT {
         return Ok(());
     }

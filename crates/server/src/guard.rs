@@ -27,6 +27,9 @@ pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 
 const REQUEST_ID_CHARS_MAX: usize = 128;
 
+/// A longer name of a trace is none.
+const TRACE_BYTES_MAX: usize = 256;
+
 /// What the log says of a request whose client went away: as nginx says it.
 const CLIENT_GONE: u16 = 499;
 
@@ -39,6 +42,12 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, secret) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim()).filter(|secret| !secret.is_empty())
+}
+
+/// The piece of work that a request belongs to, as its caller names it in `X-Trace-Id`.
+pub(crate) fn trace(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get("x-trace-id")?.to_str().ok()?;
+    (!value.is_empty() && value.len() <= TRACE_BYTES_MAX).then(|| value.to_owned())
 }
 
 /// Numbers, renders, counts and logs.

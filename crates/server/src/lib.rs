@@ -10,6 +10,8 @@ pub mod gates;
 pub mod grpc;
 mod guard;
 mod intake;
+mod issuer;
+mod jwks;
 mod logs;
 pub mod mcp;
 mod metrics;
@@ -22,4 +24,5 @@ pub mod status;
 mod webhook;
 
 pub use config::{Config, ConfigError, Flags, Secrets};
+pub use issuer::Trusted;
 pub use serve::{Ready, ServeError, router, serve, serve_until};

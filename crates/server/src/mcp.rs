@@ -60,7 +60,7 @@ fn transport(app: &Arc<App>, settings: &config::Mcp) -> StreamableHttpServerConf
 /// # Errors
 /// When the key is refused or the transport fails.
 pub async fn stdio(engine: Engine, key: &str) -> Result<(), StdioError> {
-    engine.authenticate(key).map_err(StdioError::Refused)?;
+    engine.recognise(key).await.map_err(StdioError::Refused)?;
     let (read, write) = rmcp::transport::stdio();
     handler::serve(Handler::over_stdio(engine, key.to_owned()), read, write, LINE_BYTES_MAX).await
 }

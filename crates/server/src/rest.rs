@@ -18,7 +18,9 @@ use crate::app::App;
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::routing::{delete, get, post, put};
-use routes::{access, batch, events, govern, items, principals, probes, reviews, roles, trail, writes};
+use routes::{
+    access, batch, events, govern, items, principals, probes, reverify, reviews, roles, token, trail, writes,
+};
 use std::sync::Arc;
 
 /// Every REST route.
@@ -38,8 +40,11 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/keys", get(principals::list_keys).post(principals::create_key))
         .route("/v1/keys/{id}", delete(principals::revoke_key))
         .route("/v1/whoami", get(principals::whoami))
+        .route("/v1/token", post(token::exchange_token))
         .route("/v1/items", get(items::list_items).post(items::write_item))
         .route("/v1/items:batch", post(batch::write_batch))
+        .route("/v1/items:reverify", post(reverify::reverify_items))
+        .route("/v1/items:flagged", get(reverify::list_flagged))
         .route(
             "/v1/items/{id}",
             get(items::read_item)
@@ -67,7 +72,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/policies/{id}", put(govern::set_policy).delete(govern::remove_policy))
         .route("/v1/schemas", get(govern::list_schemas).put(govern::set_schema))
         .route("/v1/edges", get(access::list_edges))
-        .route("/v1/edges/{graph}/{source}/{target}", post(access::grant_edge).delete(access::revoke_edge))
+        .route(
+            "/v1/edges/{graph}/{source}/{target}",
+            post(access::grant_edge).put(access::put_edge).delete(access::revoke_edge),
+        )
         .route("/v1/roles", get(roles::list_roles))
         .route("/v1/roles/{id}", get(roles::read_role).put(roles::set_role).delete(roles::remove_role))
         .route("/v1/roles/{id}/members/{member}", put(roles::assign_role).delete(roles::unassign_role))

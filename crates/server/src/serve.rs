@@ -6,6 +6,7 @@
 use crate::app::{App, Phase};
 use crate::config::{Config, ConfigError, Limits, Secrets};
 use crate::intake::{self, Intake};
+use crate::issuer::Trusted;
 use crate::refusal::{Refused, Wire};
 use crate::webhook::Webhook;
 use crate::{console, grpc, guard, logs, mcp, metrics, rest};
@@ -24,7 +25,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_engine::ports::{Clock, ManualClock, SystemClock, SystemEntropy};
-use tabellion_engine::{Engine, FirstStart, OpenError, Options};
+use tabellion_engine::{Engine, FirstStart, Governance, OpenError, Options};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tower::ServiceExt;
@@ -178,12 +179,19 @@ fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
 
 /// Opening replays what the views have not seen yet: off the threads that answer.
 async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstStart>), ServeError> {
+    let trusted = Trusted::open(&config.identity)?;
     let clock = config.test_clock.then(|| Arc::new(ManualClock::at(SystemClock.now())));
     let (embedding, key) = (config.embedding.clone(), secrets.embedding_key);
     let embedder = tokio::task::spawn_blocking(move || embedding.open(key));
     let embedder = embedder.await.map_err(|_| ServeError::Lost)??;
     if let Some(embedder) = &embedder {
         tracing::info!(model = embedder.model(), dimensions = embedder.dimensions(), "embedding model");
+    }
+    let governed = config.governance.clone();
+    let knowledge = tokio::task::spawn_blocking(move || governed.facts());
+    let knowledge = knowledge.await.map_err(|_| ServeError::Lost)??;
+    if let Some(base) = &knowledge {
+        tracing::info!(name = base.name(), facts = base.len(), edition = base.edition(), "knowledge base");
     }
     let options = Options {
         embedder,
@@ -196,12 +204,13 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
         entropy: Arc::new(SystemEntropy),
         limits: config.limits.engine(),
         audit_reads: config.audit_reads(),
-        governance: config.governance.engine(),
+        governance: Governance { knowledge, ..config.governance.engine() },
         advisers: config.governance.advisers(secrets.judge_key, &tokio::runtime::Handle::current())?,
     };
     let opened =
         tokio::task::spawn_blocking(move || Engine::open(options)).await.map_err(|_| ServeError::Lost)?;
     let (engine, first_start) = opened?;
+    trusted.by(&engine, &tokio::runtime::Handle::current());
     Ok((App::new(engine, config.limits, clock), first_start))
 }
 

@@ -4,7 +4,7 @@
 //! one commit, so that a write pays no flush of its own for its key.
 
 use parking_lot::Mutex;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use tabellion_core::canonical::Hash;
@@ -100,10 +100,7 @@ impl KeyStore {
         if epochs.is_empty() {
             return Err(KeyError::Missing("epoch key".into()));
         }
-        let last: i64 = connection
-            .query_row("SELECT coalesce(max(id), 0) FROM data_key", [], |row| row.get(0))
-            .map_err(engine)?;
-        let next = u64::try_from(last).unwrap_or(0) + 1;
+        let next = last_data_key(&connection)? + 1;
         Ok(Self {
             tenant,
             tenant_secret: named("tenant")?,
@@ -156,7 +153,7 @@ impl KeyStore {
             self.epochs.last_key_value().ok_or_else(|| KeyError::Missing("epoch key".into()))?;
         // Held to the end: one maker at a time, so numbers are not given twice.
         let mut connection = self.connection.lock();
-        let (first, count) = {
+        let (next, count) = {
             let ahead = self.ahead.lock();
             if ahead.keys.len() >= ahead.refill / 2 {
                 return Ok(());
@@ -164,7 +161,10 @@ impl KeyStore {
             (ahead.next, ahead.refill)
         };
         let mut made = Vec::with_capacity(count);
-        let transaction = connection.transaction().map_err(engine)?;
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(engine)?;
+        // One that was just closed may have made its last keys after this one was opened.
+        let first = next.max(last_data_key(&transaction)? + 1);
         {
             let insert = "INSERT INTO data_key (id, epoch, wrapped) VALUES (?1, ?2, ?3)";
             let mut insert = transaction.prepare_cached(insert).map_err(engine)?;
@@ -177,7 +177,7 @@ impl KeyStore {
         }
         transaction.commit().map_err(engine)?;
         let mut ahead = self.ahead.lock();
-        ahead.next += made.len() as u64;
+        ahead.next = first + made.len() as u64;
         ahead.keys.extend(made);
         ahead.refill = (count * 2).min(AHEAD_MAX);
         Ok(())
@@ -330,6 +330,14 @@ fn secret_place(tenant: TenantId, name: &str) -> Vec<u8> {
     [b"tabellion/v1/secret".as_slice(), tenant.as_bytes(), name.as_bytes()].concat()
 }
 
+/// The highest number that a data key was given; 0 before the first.
+fn last_data_key(connection: &Connection) -> Result<u64, KeyError> {
+    let last: i64 = connection
+        .query_row("SELECT coalesce(max(id), 0) FROM data_key", [], |row| row.get(0))
+        .map_err(engine)?;
+    Ok(u64::try_from(last).unwrap_or(0))
+}
+
 fn data_key_place(tenant: TenantId, id: u64) -> Vec<u8> {
     [b"tabellion/v1/data_key".as_slice(), tenant.as_bytes(), &id.to_be_bytes()].concat()
 }
@@ -382,6 +390,19 @@ mod tests {
         let last = taken.iter().map(|key| key.id).max().unwrap();
         assert!(store.take(&fill).unwrap().id > last);
         assert!(store.data_key(u64::MAX).unwrap().is_none());
+    }
+
+    /// D9: one store is closed while its last keys are still being made, and the next is open already.
+    #[test]
+    fn two_stores_of_one_file_give_no_key_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys.db");
+        let (tenant, master) = (TenantId::from_bytes([1; 16]), Secret::from_bytes([2; 32]));
+        let fill = counting();
+        let closing = KeyStore::open(Some(&path), tenant, &master, &fill).unwrap();
+        let opened = KeyStore::open(Some(&path), tenant, &master, &fill).unwrap();
+        let first = closing.take(&fill).unwrap();
+        assert_ne!(opened.take(&fill).unwrap().id, first.id);
     }
 
     #[test]

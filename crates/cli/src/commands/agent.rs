@@ -179,6 +179,11 @@ fn decided(value: &Value) -> Sheet {
         let [name, approved, rejected] = ["layer", "approved", "rejected"].map(|name| field(layer, name));
         sheet.fact(&name, format!("{approved} approved, {rejected} rejected"));
     }
+    for topic in rows(value, "topics") {
+        let [layer, name, approved, rejected] =
+            ["layer", "topic", "approved", "rejected"].map(|name| field(topic, name));
+        sheet.fact(&format!("{name} ({layer})"), format!("{approved} approved, {rejected} rejected"));
+    }
     sheet
 }
 

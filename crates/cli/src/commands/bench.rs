@@ -1,5 +1,6 @@
 //! `bench`: how fast is it on this machine? Every figure stands beside its floor, measured in the same run.
 
+mod access;
 mod bare;
 mod cloud;
 mod embed;
@@ -21,6 +22,7 @@ pub(crate) enum Bench {
     Start(start::BenchStart),
     Search(search::BenchSearch),
     Embed(embed::BenchEmbed),
+    Access(access::BenchAccess),
 }
 
 pub(super) fn run(args: &Bench, context: &Context) -> anyhow::Result<ExitCode> {
@@ -29,5 +31,6 @@ pub(super) fn run(args: &Bench, context: &Context) -> anyhow::Result<ExitCode> {
         Bench::Start(args) => start::run(args, context),
         Bench::Search(args) => search::run(args, context),
         Bench::Embed(args) => embed::run(args, context),
+        Bench::Access(args) => access::run(args, context),
     }
 }

@@ -1,22 +1,25 @@
-//! `eval`: how well does it find what was said? Measured on labelled conversations, through the public API.
+//! `eval`: how well does it do? Search on labelled conversations, sharing on teams that are played.
 
 mod conversation;
 mod locomo;
 mod recall;
 mod report;
+mod sharing;
 mod trial;
 
 use crate::Context;
 use std::process::ExitCode;
 
-/// Measure how well search finds what was said
+/// Measure how well search finds what was said, and what sharing saves
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Eval {
     Locomo(locomo::EvalLocomo),
+    Sharing(sharing::EvalSharing),
 }
 
 pub(super) fn run(args: &Eval, context: &Context) -> anyhow::Result<ExitCode> {
     match args {
         Eval::Locomo(args) => locomo::run(args, context),
+        Eval::Sharing(args) => sharing::run(args, context),
     }
 }

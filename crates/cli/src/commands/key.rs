@@ -21,6 +21,7 @@ pub(crate) enum Key {
 Examples:
   tabellion key create --user ana                       ana herself
   tabellion key create --user ana --agent market        the agent, acting for ana
+  tabellion key create --agent market                   the agent's own, which `tabellion token` exchanges
   export TABELLION_KEY=$(tabellion key create --user ana --json | jq -r .key)")]
 pub(crate) struct Create {
     /// For this user, by name or id

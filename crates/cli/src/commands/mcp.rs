@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tabellion_core::error::Code;
 use tabellion_engine::ports::{SystemClock, SystemEntropy};
 use tabellion_engine::{AuditReads, Engine, EngineLimits, Options};
-use tabellion_server::{Config, Flags, Secrets};
+use tabellion_server::{Config, Flags, Secrets, Trusted};
 use tabellion_store::DataDir;
 use tokio::runtime::Runtime;
 
@@ -74,6 +74,7 @@ fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
     }
     let flags = Flags { data: Some(data.to_owned()), ..Flags::default() };
     let config = Config::load(None, &flags)?;
+    let trusted = Trusted::open(&config.identity)?;
     let embedder = config.embedding.open(secrets.embedding_key)?;
     let runtime = Runtime::new().context("cannot start threads")?;
     let options = Options {
@@ -85,11 +86,15 @@ fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
         entropy: Arc::new(SystemEntropy),
         limits: EngineLimits::default(),
         audit_reads: AuditReads::default(),
-        governance: config.governance.engine(),
+        governance: tabellion_engine::Governance {
+            knowledge: config.governance.facts()?,
+            ..config.governance.engine()
+        },
         advisers: config.governance.advisers(secrets.judge_key, runtime.handle())?,
     };
     let _within = runtime.enter();
     let (engine, first_start) = Engine::open(options)?;
+    trusted.by(&engine, runtime.handle());
     let key = match first_start {
         Some(first) => {
             let made = format!("first start: the admin's key, shown this once, is {}", first.admin_key);

@@ -20,7 +20,9 @@ pub(crate) enum Policy {
 /// Set a policy in place of the one of the same name
 ///
 /// Kinds and what they take: write_path (--strictness, --namespace), official_sources (--prefix, may be repeated),
-/// approval (--approvals), reviewer (--reviewer, --user), runner (--public-key), cedar (--cedar).
+/// approval (--approvals), reviewer (--reviewer, --user), runner (--public-key), write_shared (--share), bounds (--agent, --layer,
+/// --namespace, --tag; the last three may be repeated). Policies of the kinds read, write_private and write_shared that do more than turn sharing
+/// on or off are given as a --file, rules in Cedar as --cedar.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,13 +31,15 @@ Examples:
   tabellion policy set four-eyes --kind approval --approvals 2
   tabellion policy set ana-for-bob --kind reviewer --reviewer ana --user bob
   tabellion policy set ci --kind runner --public-key d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a
+  tabellion policy set nurse --kind bounds --agent nurse --layer episodic --namespace ward --tag medical
+  tabellion policy set share-all --kind write_shared --share on
   tabellion policy set no-payroll --cedar no-payroll.cedar
-  tabellion policy set ledger --file ledger.json")]
+  tabellion policy set redact-mail --file redact-mail.json")]
 pub(crate) struct Set {
     /// A name of yours for it: a-z 0-9 _ . -
     name: String,
     /// What it rules
-    #[arg(long, value_parser = ["write_path", "official_sources", "approval", "reviewer", "runner"], required_unless_present_any = ["file", "cedar"])]
+    #[arg(long, value_parser = ["write_path", "official_sources", "approval", "reviewer", "runner", "write_shared", "bounds"], required_unless_present_any = ["file", "cedar"])]
     kind: Option<String>,
     /// The whole policy as a JSON file; - is stdin
     #[arg(long, value_name = "FILE", conflicts_with = "kind")]
@@ -46,9 +50,9 @@ pub(crate) struct Set {
     /// How strict writes are judged
     #[arg(long, value_parser = ["open", "standard", "strict"], requires = "kind")]
     strictness: Option<String>,
-    /// Only in this namespace
-    #[arg(long, value_name = "NAME", requires = "kind")]
-    namespace: Option<String>,
+    /// Only in this namespace; of bounds it may be repeated
+    #[arg(long = "namespace", value_name = "NAME", requires = "kind")]
+    namespaces: Vec<String>,
     /// How the addresses of official sources begin; may be repeated
     #[arg(long = "prefix", value_name = "URI", requires = "kind")]
     prefixes: Vec<String>,
@@ -61,9 +65,21 @@ pub(crate) struct Set {
     /// Whose held writes, by name or id
     #[arg(long, value_name = "USER", requires = "kind")]
     user: Option<String>,
+    /// Whether what is written may go to the shared pool
+    #[arg(long, value_parser = ["on", "off"], requires = "kind")]
+    share: Option<String>,
     /// The Ed25519 key of a test runner whose name is the policy's: 64 hex digits
     #[arg(long, value_name = "HEX", requires = "kind")]
     public_key: Option<String>,
+    /// The agent that is bound, by name or id
+    #[arg(long, value_name = "AGENT", requires = "kind")]
+    agent: Option<String>,
+    /// A layer that it may write to; may be repeated
+    #[arg(long = "layer", value_name = "LAYER", requires = "kind")]
+    layers: Vec<super::Layer>,
+    /// A tag that its items may have; may be repeated
+    #[arg(long = "tag", value_name = "TAG", requires = "kind")]
+    tags: Vec<String>,
 }
 
 /// Take a policy away
@@ -122,13 +138,28 @@ fn body(args: &Set) -> anyhow::Result<Value> {
     };
     let mut body = json!({"kind": kind});
     set(&mut body, "strictness", args.strictness.as_deref());
-    set(&mut body, "namespace", args.namespace.as_deref());
+    if kind == "bounds" {
+        set(&mut body, "namespaces", several(&args.namespaces));
+    } else if let [namespace] = args.namespaces.as_slice() {
+        set(&mut body, "namespace", Some(namespace.as_str()));
+    } else if !args.namespaces.is_empty() {
+        bail!("only --kind bounds takes more than one --namespace");
+    }
     set(&mut body, "prefixes", (!args.prefixes.is_empty()).then(|| args.prefixes.clone()));
     set(&mut body, "approvals", args.approvals);
     set(&mut body, "reviewer", args.reviewer.as_deref());
     set(&mut body, "user", args.user.as_deref());
+    set(&mut body, "share", args.share.as_deref());
     set(&mut body, "public_key", args.public_key.as_deref());
+    set(&mut body, "agent", args.agent.as_deref());
+    set(&mut body, "layers", several(&args.layers));
+    set(&mut body, "tags", several(&args.tags));
     Ok(body)
+}
+
+/// The words of what was given, if anything was.
+fn several(values: &[impl ToString]) -> Option<Vec<String>> {
+    (!values.is_empty()).then(|| values.iter().map(ToString::to_string).collect())
 }
 
 fn sheet(policies: &[Value]) -> Sheet {
@@ -181,6 +212,13 @@ mod tests {
             &["--kind", "runner", "--public-key", "d75a"],
             &json!({"kind": "runner", "public_key": "d75a"}),
         );
+        let several = ["--namespace", "ward", "--namespace", "lab"];
+        check(
+            &[&["--kind", "bounds", "--agent", "nurse", "--layer", "episodic"][..], &several].concat(),
+            &json!({"kind": "bounds", "agent": "nurse", "layers": ["episodic"], "namespaces": ["ward", "lab"]}),
+        );
+        let line = [&["set", "name", "--kind", "write_path"][..], &several].concat();
+        assert!(body(&Only::parse_from(line).set).is_err());
         assert!(Only::try_parse_from(["set", "name"]).is_err());
         assert!(Only::try_parse_from(["set", "name", "--file", "f", "--kind", "approval"]).is_err());
     }

@@ -1,14 +1,15 @@
 //! The authenticated pair of one request.
 
-use super::{Asking, Power, Powers, Role, Rules};
-use crate::canonical::Hash;
+use super::{Asking, Claims, PairGrant, Power, Powers, Role, Rules};
+use crate::canonical::{Hash, framed_sha256};
 use crate::error::{Code, Refusal};
 use crate::id::{AgentId, KeyId, TenantId, UserId};
 use crate::log::{Actor, AgentStatus, Edge};
 use crate::time::Timestamp;
 use crate::view::{IdentityView, Moment, Views};
 
-/// A user and the agent acting for it, as a credential proved them. Made by `authenticate` alone.
+/// A user and the agent acting for it, as a credential proved them. Made from a key, a token or a waiting
+/// write's record, here alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     tenant: TenantId,
@@ -130,17 +131,102 @@ pub fn powers_by(rules: &Rules, views: &Views, user: UserId, now: Timestamp) -> 
 /// # Errors
 /// When there is none, or it names no pair.
 pub fn authenticate(views: &Views, fingerprint: &Hash, now: Timestamp) -> Result<Caller, Refusal> {
-    let identity = &views.identity;
-    let key = identity.live_key(fingerprint, now).ok_or_else(unauthenticated)?;
+    let key = views.identity.live_key(fingerprint, now).ok_or_else(unauthenticated)?;
     let Some(user) = key.user else {
         return Err(Refusal::new(
             Code::PairRequired,
-            "this key is an agent's own; memory operations need a key that names a user",
+            "this key is an agent's own, and memory operations need a user too: exchange it and the user's token for a token of both, at POST /v1/token",
         ));
     };
+    caller(views, (user, key.agent), key.key, now)
+}
+
+/// The caller whom a token of the trusted issuer names. Who is not known here gets the answer of an unknown key, whichever
+/// part it is.
+///
+/// # Errors
+/// When it names nobody, or an agent that the user may not invoke.
+pub fn recognise(views: &Views, claims: &Claims, now: Timestamp) -> Result<Caller, Refusal> {
+    let identity = &views.identity;
+    let user = identity.find_user(&claims.user).ok_or_else(unauthenticated)?.id;
+    let agent = match &claims.agent {
+        None => None,
+        Some(name) => Some(identity.find_agent(name).ok_or_else(unauthenticated)?.id),
+    };
+    // `direct` stands for people without an agent: who acts through an agent must not pass for one of them.
+    if agent.is_some() && agent == identity.direct_agent() {
+        return Err(unauthenticated());
+    }
+    let names = [claims.issuer.as_str(), &claims.user, claims.agent.as_deref().unwrap_or_default()];
+    caller(views, (user, agent), credential(&names), now)
+}
+
+/// The caller of a token that this server made for a pair, while the keys that it was made from live.
+///
+/// # Errors
+/// When one of them ended, or the edge between the two did.
+pub fn invoke(views: &Views, grant: &PairGrant, now: Timestamp) -> Result<Caller, Refusal> {
+    let keys = [Some(grant.service), grant.subject];
+    if !keys.into_iter().flatten().all(|key| views.identity.is_live(key, now)) {
+        return Err(unauthenticated());
+    }
+    caller(views, (grant.user, Some(grant.agent)), grant.service, now)
+}
+
+/// An agent service, as its key proved it: it may exchange tokens and do nothing else. Made by `serve` alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Service {
+    tenant: TenantId,
+    agent: AgentId,
+    key: KeyId,
+    expires_at: Option<Timestamp>,
+}
+
+impl Service {
+    /// The tenant.
+    #[must_use]
+    pub const fn tenant(&self) -> TenantId {
+        self.tenant
+    }
+
+    /// The agent.
+    #[must_use]
+    pub const fn agent(&self) -> AgentId {
+        self.agent
+    }
+
+    /// Its key.
+    #[must_use]
+    pub const fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// When its key ends by itself.
+    #[must_use]
+    pub const fn expires_at(&self) -> Option<Timestamp> {
+        self.expires_at
+    }
+}
+
+/// The agent service whose key has this fingerprint, if it is one.
+#[must_use]
+pub fn serve(views: &Views, fingerprint: &Hash, now: Timestamp) -> Option<Service> {
+    let issued = views.identity.live_key(fingerprint, now)?;
+    let agent = issued.agent.filter(|_| issued.user.is_none())?;
+    Some(Service { tenant: views.identity.tenant()?, agent, key: issued.key, expires_at: issued.expires_at })
+}
+
+/// The one way to a caller, whatever proved the user and the agent.
+fn caller(
+    views: &Views,
+    (user, agent): (UserId, Option<AgentId>),
+    key: KeyId,
+    now: Timestamp,
+) -> Result<Caller, Refusal> {
+    let identity = &views.identity;
     let role = identity.user(user).ok_or_else(unauthenticated)?.role;
-    let agent = key.agent.or_else(|| identity.direct_agent()).ok_or_else(unauthenticated)?;
-    if key.agent.is_some() && !may_invoke(views, user, agent, now) {
+    let acting = agent.or_else(|| identity.direct_agent()).ok_or_else(unauthenticated)?;
+    if agent.is_some() && !may_invoke(views, user, acting, now) {
         let message = "this user may not act through this agent: the edge between them ended or has not begun, or the agent was retired";
         return Err(Refusal::new(Code::AgentNotGranted, message));
     }
@@ -148,13 +234,22 @@ pub fn authenticate(views: &Views, fingerprint: &Hash, now: Timestamp) -> Result
     Ok(Caller {
         tenant: identity.tenant().ok_or_else(unauthenticated)?,
         user,
-        agent,
-        key: key.key,
+        agent: acting,
+        key,
         role,
         powers,
         operator: identity.is_operator() && powers.are_all(),
-        person: key.agent.is_none(),
+        person: agent.is_none(),
     })
+}
+
+/// What stands for the key of a caller who came with a token: the same for all tokens of the same names.
+fn credential(names: &[&str; 3]) -> KeyId {
+    let [issuer, user, agent] = names.map(str::as_bytes);
+    let hash = framed_sha256(&[b"tabellion/v1/token-caller", issuer, user, agent]);
+    let mut bytes = [0; 16];
+    bytes.iter_mut().zip(hash).for_each(|(to, from)| *to = from);
+    KeyId::from_bytes(bytes)
 }
 
 /// Whether a user may invoke an agent now, and the agent works (SHARE-11, decision 4: the caller knows its pair).
@@ -176,9 +271,11 @@ pub fn author(identity: &IdentityView, user: UserId, agent: AgentId, key: KeyId)
     Ok(Caller { tenant, user, agent, key, role, powers, operator: false, person })
 }
 
-fn unauthenticated() -> Refusal {
+/// The one answer to a credential that proves nobody.
+#[must_use]
+pub fn unauthenticated() -> Refusal {
     Refusal::new(
         Code::Unauthenticated,
-        "missing, unknown, revoked or expired key; send `Authorization: Bearer KEY`",
+        "missing, unknown, revoked or expired credential; send `Authorization: Bearer KEY`, with an API key or a token",
     )
 }

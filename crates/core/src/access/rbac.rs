@@ -122,6 +122,12 @@ pub fn may_read(roles: &[AgentRole], layer: Layer, tier: Tier) -> bool {
     }
 }
 
+/// Whether somebody may read what is their own in this layer and not what is shared.
+#[must_use]
+pub fn tells_tiers_apart(layer: Layer) -> bool {
+    AgentRole::ALL.iter().any(|role| allows(*role, layer, Deed::Read) == Right::Own)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,6 +189,9 @@ mod tests {
         assert!(Layer::ALL.iter().all(|layer| may_read(new, *layer, Tier::Private)));
         assert!(!may_read(new, Layer::Session, Tier::Shared) && may_read(new, Layer::Episodic, Tier::Shared));
         assert!(!may_read(&[], Layer::Episodic, Tier::Private), "no role, no right");
+        let apart: Vec<Layer> =
+            Layer::ALL.iter().copied().filter(|layer| tells_tiers_apart(*layer)).collect();
+        assert_eq!(apart, [Layer::Working, Layer::Session]);
         assert_eq!(right(&[], Layer::Session, Deed::Write), None);
     }
 }

@@ -1,11 +1,13 @@
 //! What the engine gathers before the gates run, all of it under the caller's predicate.
 
-use super::{Consensus, RemoteFinding, Strictness};
+use super::{Bounds, Consensus, KnowledgeWord, RemoteFinding, Strictness, WriteRequest};
 use crate::claim::Contradiction;
 use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
+use crate::item::Tier;
 use crate::schema::Delta;
 use crate::time::Timestamp;
-use crate::view::Version;
+use crate::view::{Class, Version};
+use std::collections::BTreeSet;
 
 /// A version that is there and that the caller may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +102,8 @@ pub struct GateFacts {
     pub trust_declared: bool,
     /// Whether the roles of the agent only let it propose (GOV-8.2).
     pub proposes: bool,
+    /// Where the agent may write; none, and it may everywhere.
+    pub bounds: Vec<Bounds>,
     /// Whether policy lets the caller share.
     pub sharing: bool,
     /// The versions it says it derives from, or the place of one that is missing or hidden.
@@ -108,8 +112,12 @@ pub struct GateFacts {
     pub inherited: (Vec<AgentId>, Vec<ResourceId>),
     /// The head that it replaces.
     pub replaced: Option<Version>,
+    /// The namespace that this is in.
+    pub replaced_in: Option<String>,
     /// What was found about each evidence, in the order of the request.
     pub evidence: Vec<Weighed>,
+    /// What a knowledge base says of it; then the last of the evidence is that.
+    pub knowledge: Option<KnowledgeWord>,
     /// What is known about the same topic, closest first.
     pub neighbours: Vec<Neighbour>,
     /// Whether the statement contradicts itself, such as an end before its start.
@@ -134,4 +142,29 @@ pub struct GateFacts {
     pub runners: Vec<Option<crate::canonical::Hash>>,
     /// When the write first came in, however long it waited since.
     pub submitted: Timestamp,
+}
+
+impl GateFacts {
+    /// The class of an agent's write in a tier. Its agents and resources are its own and those of what it may have been made
+    /// from (SHARE-9, 10).
+    #[must_use]
+    pub fn class(&self, agent: AgentId, request: &WriteRequest, tier: Tier) -> Class {
+        // What was used without a word about it may have been everything that could be used.
+        let declared = self.resources.iter().filter_map(|found| found.as_ref().ok().copied());
+        let used: Vec<ResourceId> = match self.trust_declared && !self.resources.is_empty() {
+            true => declared.collect(),
+            false => self.reach.clone(),
+        };
+        let (agents, resources) = &self.inherited;
+        let agents: BTreeSet<AgentId> = agents.iter().copied().chain([agent]).collect();
+        let resources: BTreeSet<ResourceId> = resources.iter().copied().chain(used).collect();
+        Class {
+            agents: agents.into_iter().collect(),
+            resources: resources.into_iter().collect(),
+            labels: Class::labels_of(&request.content.tags),
+            kind: request.content.kind.clone(),
+            layer: request.layer,
+            tier,
+        }
+    }
 }

@@ -18,12 +18,11 @@ pub(super) fn tier(request: &WriteRequest, facts: &GateFacts) -> Result<Tier, Re
         TierWish::Private | TierWish::Both => Tier::Private,
         TierWish::Shared => Tier::Shared,
     };
-    if matches!(wish, TierWish::Shared | TierWish::Both) && !facts.sharing {
+    if (tier == Tier::Shared || wish == TierWish::Both) && !facts.sharing {
         let message = "sharing is off: write with tier `auto` or `private`";
         return refuse(Code::SharingOff, "auto or private", message);
     }
-    let moves = facts.replaced.as_ref().is_some_and(|version| version.tier != tier);
-    if moves || (wish == TierWish::Both && facts.replaced.is_some()) {
+    if facts.replaced.as_ref().is_some_and(|version| version.tier != tier) {
         let message = "an item stays in its tier; write another one into the other";
         return refuse(Code::ConstraintViolation, "auto, or the tier of the item", message);
     }

@@ -13,7 +13,8 @@ use serde_json::{Map, Value};
 use std::str::FromStr;
 
 const TEXT_BYTES_MAX: usize = 65_536;
-const KEY_CHARS_MAX: usize = 256;
+/// The longest key, in characters.
+pub const KEY_CHARS_MAX: usize = 256;
 const WORD_CHARS_MAX: usize = 64;
 const TRIPLE_CHARS_MAX: usize = 1_024;
 const FIELDS_MAX: usize = 64;

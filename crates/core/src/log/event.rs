@@ -3,6 +3,7 @@
 //! An event holds only what may stay in the clear for ever: ids, classes, keyed fingerprints. Names, texts and reasons are
 //! in the `Payload` sealed beside it. Indexes are never reused; a retired variant keeps its number.
 
+use super::{HeldRole, Holder, Recheck};
 use crate::access::Role;
 use crate::canonical::Hash;
 use crate::gate::Hold;
@@ -171,6 +172,19 @@ pub enum Event {
         #[n(1)]
         status: AgentStatus,
     },
+    /// A version was verified again, by the server itself.
+    #[n(22)]
+    ItemReverified {
+        /// The item.
+        #[n(0)]
+        item: ItemId,
+        /// The version.
+        #[n(1)]
+        version: VersionId,
+        /// How it was found.
+        #[n(2)]
+        finding: Recheck,
+    },
     /// A role is set in place of what it was. Sealed: its name and body, as of a policy; an empty body ends it.
     #[n(24)]
     RoleSet {
@@ -245,44 +259,6 @@ impl std::fmt::Display for Support {
             Self::Role(role) => write!(f, "role:{role}"),
         }
     }
-}
-
-/// Who can hold a role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
-pub enum Holder {
-    /// A user.
-    #[n(0)]
-    User(#[n(0)] UserId),
-    /// An agent.
-    #[n(1)]
-    Agent(#[n(0)] AgentId),
-}
-
-impl std::fmt::Display for Holder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::User(user) => user.fmt(f),
-            Self::Agent(agent) => agent.fmt(f),
-        }
-    }
-}
-
-/// Who holds which role, and when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
-#[cbor(array)]
-pub struct HeldRole {
-    /// The role.
-    #[n(0)]
-    pub role: RoleId,
-    /// Who.
-    #[n(1)]
-    pub holder: Holder,
-    /// Not before then.
-    #[n(2)]
-    pub not_before: Option<Timestamp>,
-    /// Not from then on.
-    #[n(3)]
-    pub expires_at: Option<Timestamp>,
 }
 
 words! {
@@ -391,6 +367,9 @@ pub struct WrittenVersion {
     /// How many known items it spoke against.
     #[n(16)]
     pub against: u32,
+    /// For the copy that others may see: the item of the copy that its owner keeps (SHARE-19).
+    #[n(17)]
+    pub origin: Option<ItemId>,
 }
 
 /// Keyed fingerprints by which a version is recognised without opening it.

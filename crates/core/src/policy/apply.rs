@@ -2,11 +2,16 @@
 
 use super::anonymise::anonymise;
 use super::compose::Composed;
+use super::limit::shorten;
 use super::names::Names;
 use super::paraphrase::paraphrase;
 use super::pseudonymise::pseudonymise;
-use crate::item::words;
+use crate::canonical::{hex, sha256};
+use crate::gate::KEY_CHARS_MAX;
+use crate::item::{Content, Triple, words};
+use crate::provenance::Evidence;
 use crate::seal::Secret;
+use serde_json::Value;
 
 /// What is judged and changed.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +23,13 @@ pub struct Subject<'a> {
     /// Its kind.
     pub kind: &'a str,
     /// Its labels.
-    pub labels: &'a [&'a str],
+    pub labels: &'a [String],
+}
+
+impl<'a> From<&'a Content> for Subject<'a> {
+    fn from(content: &'a Content) -> Self {
+        Self { key: content.key.as_deref(), text: &content.text, kind: &content.kind, labels: &content.tags }
+    }
 }
 
 /// What the steps need to know beside the text.
@@ -75,5 +86,57 @@ impl Composed {
             changed = paraphrase(&changed, ground.names, &stand_ins, self.kept());
         }
         if changed == redacted { changed } else { chain.redact.redact(&changed) }
+    }
+
+    /// Everything that a content says, as it may be shown. Its kind, and the names of its fields, stay.
+    #[must_use]
+    pub fn content(&self, content: &Content, ground: &Ground<'_>) -> Content {
+        if self.is_verbatim() {
+            return content.clone();
+        }
+        let text = |text: &String| self.transform(text, ground);
+        let key = content.key.as_ref().map(text);
+        Content {
+            kind: content.kind.clone(),
+            key: key.map(|key| shorten(&key, KEY_CHARS_MAX as u64).to_owned()),
+            text: text(&content.text),
+            triple: content.triple.as_ref().map(|triple| Triple {
+                subject: text(&triple.subject),
+                predicate: text(&triple.predicate),
+                object: text(&triple.object),
+            }),
+            fields: content
+                .fields
+                .iter()
+                .map(|(name, one)| (name.clone(), self.value(one, ground)))
+                .collect(),
+            tags: content.tags.iter().map(text).collect(),
+        }
+    }
+
+    /// What a statement rests on, as it may be shown.
+    #[must_use]
+    pub fn evidence(&self, evidence: &Evidence, ground: &Ground<'_>) -> Evidence {
+        if self.is_verbatim() {
+            return evidence.clone();
+        }
+        let excerpt = evidence.excerpt.as_ref().map(|excerpt| self.transform(excerpt, ground));
+        let excerpt_hash = match &excerpt {
+            Some(excerpt) if evidence.excerpt_hash.is_some() => Some(hex(&sha256(excerpt.as_bytes()))),
+            _ => evidence.excerpt_hash.clone(),
+        };
+        let source_uri = self.transform(&evidence.source_uri, ground);
+        Evidence { excerpt, excerpt_hash, source_uri, ..evidence.clone() }
+    }
+
+    fn value(&self, value: &Value, ground: &Ground<'_>) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.transform(text, ground)),
+            Value::Array(values) => values.iter().map(|one| self.value(one, ground)).collect(),
+            Value::Object(fields) => {
+                fields.iter().map(|(name, one)| (name.clone(), self.value(one, ground))).collect()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::apply::Subject;
 use super::pattern::Pattern;
+use crate::item::label_of;
 use std::collections::BTreeSet;
 
 /// What is kept back.
@@ -20,8 +21,13 @@ impl Block {
     #[must_use]
     pub fn denies(&self, subject: &Subject<'_>) -> bool {
         self.kinds.contains(subject.kind)
-            || subject.labels.iter().any(|label| self.labels.contains(*label))
+            || subject.labels.iter().any(|tag| self.bears(tag))
             || self.patterns.iter().any(|pattern| subject.texts().any(|text| pattern.is_in(text)))
+    }
+
+    /// Whether a tag is one of the labels, as it stands or as `label:` says (SHARE-31).
+    fn bears(&self, tag: &str) -> bool {
+        self.labels.contains(tag) || label_of(tag).is_some_and(|label| self.labels.contains(label))
     }
 
     pub(super) fn join(&mut self, other: &Self) {

@@ -11,7 +11,7 @@ use crate::time::{Period, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A policy that was proven; made by `SharingPolicy::check` alone.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CheckedPolicy {
     pub(super) id: String,
     pub(super) kind: PolicyKind,
@@ -19,6 +19,8 @@ pub struct CheckedPolicy {
     pub(super) agent: Option<AgentId>,
     pub(super) times: Option<Times>,
     pub(super) priority: i32,
+    /// Whether it says what is done to a text, if only that nothing is.
+    pub(super) says_steps: bool,
     pub(super) chain: Chain,
     pub(super) scalars: BTreeMap<Scalar, u64>,
     pub(super) overridable: BTreeSet<Scalar>,
@@ -93,7 +95,7 @@ impl Composed {
     ) -> Self {
         let (mut composed, mut global) = (Self::default(), false);
         for policy in policies.into_iter().filter(|policy| policy.kind == kind && policy.matches(pair, now)) {
-            global |= policy.is_global();
+            global |= policy.is_global() && policy.says_steps;
             composed = composed.and(&Self::from(policy));
         }
         if kind == PolicyKind::WriteShared && !global {

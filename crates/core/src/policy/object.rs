@@ -43,21 +43,23 @@ words! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharingPolicy {
-    /// Its name.
-    pub id: String,
-    /// `read`, `write_private` or `write_shared`.
-    pub kind: String,
     /// For whom and when; for everybody and always if empty.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Scope::is_empty")]
     pub scope: Scope,
     /// Among policies that are equally narrow, the higher one counts as the narrower.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub priority: i32,
-    /// What it does.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Step>,
+    /// What it does. An empty list for everybody means verbatim; none means that nothing is said about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Vec<Step>>,
+    /// Whether anything may be shared: `off` or `on`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<String>,
+    /// What becomes of a shared write that rests on private items: `block`, `transform` or `allow`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_parents: Option<String>,
     /// What it bounds.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "LimitSet::is_empty")]
     pub limits: LimitSet,
     /// Scalars that a narrower policy may replace: `count`, `chars`, `total_chars`, `min_similarity`, `max_age`,
     /// `share`, `private_parents`, `keep`.
@@ -78,6 +80,23 @@ pub struct Scope {
     /// At these times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
+}
+
+impl Scope {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_zero(number: &i32) -> bool {
+    *number == 0
+}
+
+impl LimitSet {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One thing that a policy does. Where it stands in the list does not matter.
@@ -155,12 +174,6 @@ pub struct LimitSet {
     /// Greatest age, an ISO 8601 duration such as `P30D`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_age: Option<String>,
-    /// `off` or `on`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share: Option<String>,
-    /// `block`, `transform` or `allow`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub private_parents: Option<String>,
 }
 
 /// What the steps of a policy come to.
@@ -182,11 +195,9 @@ impl SharingPolicy {
     ///
     /// # Errors
     /// Every fault, with its place and what would pass.
-    pub fn check(&self) -> Result<CheckedPolicy, Vec<Fault>> {
+    pub fn check(&self, id: &str, kind: PolicyKind) -> Result<CheckedPolicy, Vec<Fault>> {
         let mut faults = Faults::default();
-        faults.unless(is_word(&self.id), "/id", "1 to 128 bytes without control characters");
-        let kind = PolicyKind::from_word(&self.kind);
-        faults.unless(kind.is_some(), "/kind", &PolicyKind::words());
+        faults.unless(is_word(id), "/id", "1 to 128 bytes without control characters");
         let user = self.scope.user.as_ref().map(|id| id.parse::<UserId>());
         faults.unless(!matches!(user, Some(Err(_))), "/scope/user", "the id of a user");
         let agent = self.scope.agent.as_ref().map(|id| id.parse::<AgentId>());
@@ -195,29 +206,34 @@ impl SharingPolicy {
         let times = window.and_then(|window| window.check("/scope/window", &mut faults.0));
         let (chain, scalars) = (self.chain(&mut faults), self.scalars(&mut faults));
         let overridable = self.overridable(&mut faults);
-        match kind {
-            Some(kind) if faults.0.is_empty() => Ok(CheckedPolicy {
-                id: self.id.clone(),
-                kind,
-                user: user.and_then(Result::ok),
-                agent: agent.and_then(Result::ok),
-                times,
-                priority: self.priority,
-                chain,
-                scalars,
-                overridable,
-            }),
-            _ => Err(faults.0),
+        if !faults.0.is_empty() {
+            return Err(faults.0);
         }
+        Ok(CheckedPolicy {
+            id: id.to_owned(),
+            kind,
+            user: user.and_then(Result::ok),
+            agent: agent.and_then(Result::ok),
+            times,
+            priority: self.priority,
+            says_steps: self.steps.is_some(),
+            chain,
+            scalars,
+            overridable,
+        })
     }
 
     fn chain(&self, faults: &mut Faults) -> Chain {
         let mut chain = Chain::default();
-        let patterns: usize = self.steps.iter().map(Step::patterns).sum();
+        let patterns: usize = self.steps.iter().flatten().map(Step::patterns).sum();
         faults.unless(patterns <= PATTERNS_MAX, "/steps", &format!("at most {PATTERNS_MAX} patterns in all"));
-        faults.unless(self.steps.len() <= STEPS_MAX, "/steps", &format!("at most {STEPS_MAX} steps"));
+        faults.unless(
+            self.steps.iter().flatten().count() <= STEPS_MAX,
+            "/steps",
+            &format!("at most {STEPS_MAX} steps"),
+        );
         if patterns <= PATTERNS_MAX {
-            for (index, step) in self.steps.iter().take(STEPS_MAX).enumerate() {
+            for (index, step) in self.steps.iter().flatten().take(STEPS_MAX).enumerate() {
                 step.add_to(&mut chain, &format!("/steps/{index}"), faults);
             }
         }
@@ -236,14 +252,14 @@ impl SharingPolicy {
             faults.unless(period.is_ok(), "/limits/max_age", "an ISO 8601 duration such as P30D");
             period.map_or(0, Period::as_micros)
         });
-        let share = limits.share.as_ref().map(|word| {
+        let share = self.share.as_ref().map(|word| {
             let share = Share::from_word(word);
-            faults.unless(share.is_some(), "/limits/share", &Share::words());
+            faults.unless(share.is_some(), "/share", &Share::words());
             share.map_or(0, |share| share as u64)
         });
-        let parents = limits.private_parents.as_ref().map(|word| {
+        let parents = self.private_parents.as_ref().map(|word| {
             let parents = PrivateParents::from_word(word);
-            faults.unless(parents.is_some(), "/limits/private_parents", &PrivateParents::words());
+            faults.unless(parents.is_some(), "/private_parents", &PrivateParents::words());
             parents.map_or(0, |parents| parents as u64)
         });
         let all = [
@@ -261,7 +277,7 @@ impl SharingPolicy {
 
     /// Sentences that its paraphrases keep: the fewest of them.
     fn kept(&self) -> Option<u64> {
-        let kept = self.steps.iter().filter_map(|step| match step {
+        let kept = self.steps.iter().flatten().filter_map(|step| match step {
             Step::Paraphrase { keep } => Some(keep.map_or(SENTENCES_KEPT as u64, u64::from)),
             Step::Block { .. }
             | Step::Keyword { .. }

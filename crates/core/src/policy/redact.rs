@@ -4,6 +4,7 @@
 //! is cut out changes what stands beside what; so the detectors look again, and a text that still shows something after
 //! a few rounds is closed whole.
 
+use super::classes::Classes;
 use super::detect::{Class, Detected, found, merged};
 use super::pattern::Pattern;
 use super::stand_in::StandIns;
@@ -83,6 +84,18 @@ impl Detectors {
                 .custom
                 .iter()
                 .all(|(class, patterns)| self.custom.get(class).is_some_and(|own| patterns.is_subset(own)))
+    }
+
+    /// Whether an expression that is not built in matches a text.
+    #[must_use]
+    pub fn finds_custom(&self, text: &str) -> bool {
+        self.custom.values().flatten().any(|pattern| pattern.is_in(text))
+    }
+
+    /// The built-in classes among what is looked for.
+    #[must_use]
+    pub fn built_in(&self) -> Classes {
+        self.classes.iter().copied().collect()
     }
 
     /// Whether nothing is looked for.

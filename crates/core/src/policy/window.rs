@@ -65,7 +65,7 @@ pub struct Hours {
 }
 
 /// A window that was proven.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Times {
     from: Option<Timestamp>,
     to: Option<Timestamp>,
@@ -73,7 +73,7 @@ pub(super) struct Times {
     zone: TimeZone,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Minutes {
     /// Days since Monday.
     day: u16,

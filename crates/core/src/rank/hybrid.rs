@@ -81,8 +81,8 @@ pub fn dense(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<Rele
 /// The best `k` by everything but what `without` names.
 #[must_use]
 pub fn hybrid(places: &Places<'_>, question: &Question<'_>, k: usize, without: &[Knob]) -> Vec<Relevant> {
-    let owner = places.scope.predicate.owner();
-    let is_name = |word: &str| places.index.sessions.is_speaker(owner, word);
+    let is_name =
+        |word: &str| places.index.sessions.is_speaker(places.scope.predicate, word, places.scope.redacted);
     let names: Vec<&str> = question.words.iter().map(String::as_str).filter(|word| is_name(word)).collect();
     let words = if without.contains(&Knob::Words) {
         Vec::new()
@@ -298,7 +298,8 @@ impl Scoring<'_> {
     fn circumstances(&self, candidate: &Candidate) -> f64 {
         let (sessions, row) = (&self.places.index.sessions, candidate.row);
         let mut score = 0.0;
-        let speaks = sessions.speaker_of(row).iter().any(|word| self.names.contains(&word.as_str()));
+        let speaker = sessions.speaker_of(row, self.places.scope.redacted);
+        let speaks = speaker.iter().any(|word| self.names.contains(&word.as_str()));
         if self.uses(Knob::Speaker) && speaks {
             score += SPEAKER;
         }

@@ -1,6 +1,7 @@
 //! What is asked, and of which texts.
 
 use super::dates::Days;
+use crate::policy::Classes;
 use crate::text;
 use crate::vector::{Effort, VectorView};
 use crate::view::{Index, ItemsView, LexicalView, Row, Scope};
@@ -39,12 +40,12 @@ impl Question<'_> {
         Self { words, phrases, ..Self::default() }
     }
 
-    /// Finds the rows that hold what was quoted.
-    pub fn find_quoting(&mut self, lexical: &LexicalView) {
+    /// Finds the rows that hold what was quoted, as far as they are not redacted.
+    pub fn find_quoting(&mut self, lexical: &LexicalView, redacted: Classes) {
         self.quoting = self
             .phrases
             .iter()
-            .map(|phrase| lexical.with_phrase(phrase).into_iter().collect::<RoaringBitmap>())
+            .map(|phrase| lexical.with_phrase(phrase, redacted).into_iter().collect::<RoaringBitmap>())
             .reduce(|all, holding| all & holding);
     }
 }

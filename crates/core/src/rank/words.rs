@@ -34,9 +34,10 @@ pub(super) fn telling<'a>(question: &'a Question<'_>, is_name: &dyn Fn(&str) -> 
 
 /// These words, with the texts in the scope that hold them.
 pub(super) fn found(places: &Places<'_>, words: &[&str]) -> Vec<Word> {
-    let corpus = places.index.lexical.corpus(places.scope.predicate);
+    let (lexical, redacted) = (&places.index.lexical, places.scope.redacted);
+    let corpus = lexical.corpus(places.scope.predicate, redacted);
     let mut held: Vec<Vec<Held>> =
-        words.iter().map(|word| places.index.lexical.texts_with(word, places.rows)).collect();
+        words.iter().map(|word| lexical.texts_with(word, places.rows, redacted)).collect();
     held.retain(|texts| !texts.is_empty());
     let is_common = |texts: &Vec<Held>| {
         corpus.texts >= COMMON_TEXTS_MIN && texts.len() as u64 > corpus.texts / COMMON_SHARE

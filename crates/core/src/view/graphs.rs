@@ -158,6 +158,7 @@ impl GraphsView {
             | Event::SchemaSet
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
+            | Event::ItemReverified { .. }
             | Event::Audited(_) => return,
         }
         self.epoch += 1;

@@ -77,6 +77,12 @@ pub struct Key {
     pub revoked_at: Option<Timestamp>,
 }
 
+impl Key {
+    fn is_live(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.issued.expires_at.is_none_or(|end| now < end)
+    }
+}
+
 /// Every principal and credential of a tenant.
 #[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
 #[cbor(array)]
@@ -159,13 +165,19 @@ impl IdentityView {
     /// A user by id or name.
     #[must_use]
     pub fn find_user(&self, id_or_name: &str) -> Option<&User> {
-        self.users.iter().find(|user| user.name == id_or_name || user.id.to_string() == id_or_name)
+        match id_or_name.parse() {
+            Ok(id) => self.user(id),
+            Err(_) => self.users.iter().find(|user| user.name == id_or_name),
+        }
     }
 
     /// An agent by id or name.
     #[must_use]
     pub fn find_agent(&self, id_or_name: &str) -> Option<&Agent> {
-        self.agents.iter().find(|agent| agent.words.name == id_or_name || agent.id.to_string() == id_or_name)
+        match id_or_name.parse() {
+            Ok(id) => self.agent(id),
+            Err(_) => self.agents.iter().find(|agent| agent.words.name == id_or_name),
+        }
     }
 
     /// An agent by id.
@@ -190,8 +202,13 @@ impl IdentityView {
     #[must_use]
     pub fn live_key(&self, fingerprint: &Hash, now: Timestamp) -> Option<&IssuedKey> {
         let key = self.keys.get(*self.key_of.get(fingerprint)?)?;
-        let live = key.revoked_at.is_none() && key.issued.expires_at.is_none_or(|end| now < end);
-        live.then_some(&key.issued)
+        key.is_live(now).then_some(&key.issued)
+    }
+
+    /// Whether a credential is known and neither revoked nor past its end.
+    #[must_use]
+    pub fn is_live(&self, id: KeyId, now: Timestamp) -> bool {
+        self.key(id).is_some_and(|key| key.is_live(now))
     }
 
     /// The built-in agent for keys that name none.
@@ -248,6 +265,7 @@ impl IdentityView {
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }
+            | Event::ItemReverified { .. }
             | Event::RoleSet { .. }
             | Event::RoleAssigned(_)
             | Event::RoleUnassigned { .. }

@@ -1,23 +1,27 @@
 //! What search finds texts by. It trails the log: writes do not wait for words to be taken apart.
 
 use super::{
-    ItemsView, LexicalView, NotACheckpoint, Opened, Row, Said, SessionsView, from_checkpoint, to_checkpoint,
+    Fields, ItemsView, LexicalView, NotACheckpoint, Opened, Row, Said, SessionsView, from_checkpoint,
+    to_checkpoint,
 };
 use crate::canonical::{Hash, sha256};
 use crate::claim::{Claim, ClaimsView};
 use crate::item::Content;
 use crate::log::{Entry, Event, Lsn};
+use crate::policy::{Classes, classes_beside};
 use crate::provenance::ApprovalState;
 use crate::rank::Standing;
-use crate::text::{Analyser, Terms};
+use crate::text::Analyser;
+use std::collections::BTreeMap;
 
 /// Changes when the shape of the index or the making of words changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 4;
+const CHECKPOINT_SHAPE: u32 = 5;
 
 /// A version as the index takes it in. Made outside of any lock.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passage {
-    terms: Terms,
+    fields: Fields,
+    classes: Classes,
     said: Said,
     authority: Authority,
     namespace: String,
@@ -71,8 +75,10 @@ impl Passage {
     pub fn of(opened: &Opened, analyser: &mut Analyser) -> Option<Self> {
         let Opened::Version(version) = opened else { return None };
         let content: Content = serde_json::from_slice(&version.content).ok()?;
+        let fields = Fields::of(&content, analyser);
         Some(Self {
-            terms: analyser.terms(&content.indexed_text()),
+            classes: fields.classes().union(classes_beside(&content)),
+            fields,
             said: Said::of(&content),
             authority: Authority::of(&version.provenance),
             namespace: version.namespace.clone(),
@@ -98,6 +104,9 @@ pub struct Index {
     /// What each text claims.
     #[n(4)]
     pub claims: ClaimsView,
+    /// What detectors find in each content in which they find anything.
+    #[n(5)]
+    classes: BTreeMap<Row, Classes>,
 }
 
 impl Index {
@@ -112,7 +121,7 @@ impl Index {
         if entry.lsn <= self.lsn {
             return;
         }
-        self.lexical.apply(entry, passage.map(|passage| &passage.terms), items);
+        self.lexical.apply(entry, passage.map(|passage| &passage.fields), items);
         if let Event::VersionWritten(written) = &entry.event {
             let (nothing, nowhere) = (Said::default(), String::new());
             let said = passage.map_or(&nothing, |passage| &passage.said);
@@ -121,6 +130,9 @@ impl Index {
                 self.claims.forget(parent);
             }
             self.claims.push(passage.map(|passage| passage.claim.clone()).unwrap_or_default());
+            if let Some(passage) = passage.filter(|passage| !passage.classes.is_empty()) {
+                self.classes.insert(self.authorities.len() as Row, passage.classes);
+            }
             self.authorities.push(passage.map_or_else(Authority::default, |passage| passage.authority));
             self.sessions.write((written.owner, namespace), said, (entry.time, &written.parents), items);
         }
@@ -130,6 +142,15 @@ impl Index {
             self.claims.forget(row);
         }
         self.lsn = entry.lsn;
+    }
+
+    /// Whether something in a version is redacted for whoever these classes are redacted for, or that is not known yet.
+    /// Such a version is compared with nothing that they say: the comparison would tell what the redaction hides (SHARE-21).
+    #[must_use]
+    pub fn redacts(&self, row: Row, redacted: Classes) -> bool {
+        let known = (row as usize) < self.authorities.len();
+        let classes = self.classes.get(&row).copied().unwrap_or_default();
+        !redacted.is_empty() && (!known || classes.meets(redacted))
     }
 
     /// How far a version could be relied on when it was written, given what its writer claims. Evidence that nobody has

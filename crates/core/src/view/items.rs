@@ -2,9 +2,12 @@
 
 mod class;
 mod recognition;
+mod seen;
 mod version;
 
 pub use class::Class;
+pub use seen::SeenRows;
+use version::Numbered;
 pub use version::{Item, Version};
 
 use super::Opened;
@@ -15,7 +18,6 @@ use crate::item::{Layer, Operation, Status, Tier};
 use crate::log::{Entry, Event, Lsn, WrittenVersion};
 use crate::time::{Period, Timestamp};
 use roaring::RoaringBitmap;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// How long a token answers a replay (GOV-1.7).
@@ -64,7 +66,7 @@ pub struct ItemsView {
     #[cbor(skip)]
     owned: HashMap<UserId, Vec<Row>>,
     #[cbor(skip)]
-    layer_versions: HashMap<(UserId, u32, Layer), u64>,
+    layer_versions: HashMap<Numbered, u64>,
     /// Private versions that no entry has ended, by owner.
     #[cbor(skip)]
     live: HashMap<UserId, Live>,
@@ -77,11 +79,14 @@ pub struct ItemsView {
     /// Versions that an entry has ended, in the order of those entries.
     #[cbor(skip)]
     ended: Vec<(Lsn, Row)>,
-    /// Versions that no entry has ended, by what they are recognised by.
+    /// Versions that no entry has ended, by what they are recognised by, the newest last.
     #[cbor(skip)]
-    content_of: HashMap<Place, Row>,
+    content_of: HashMap<Place, Alike>,
     #[cbor(skip)]
-    triple_of: HashMap<Place, Row>,
+    triple_of: HashMap<Place, Alike>,
+    /// Items of the shared pool by the private item whose copy they are.
+    #[cbor(skip)]
+    copy_of: HashMap<ItemId, Row>,
     /// Contents that were retracted.
     #[cbor(skip)]
     retracted: HashSet<Hash>,
@@ -105,6 +110,14 @@ struct Live {
     rows: RoaringBitmap,
     /// The classes that any of them ever had.
     classes: RoaringBitmap,
+}
+
+/// The versions that are recognised by one fingerprint. Nearly always there is one: several only where the writer of the
+/// later ones could not see the earlier.
+#[derive(Debug, Clone, PartialEq)]
+enum Alike {
+    One(Row),
+    Several(Vec<Row>),
 }
 
 /// A fingerprint within a namespace and layer.
@@ -153,28 +166,6 @@ impl ItemsView {
     pub fn row_at(&self, lsn: Lsn) -> Option<Row> {
         let row = self.versions.binary_search_by_key(&lsn, |version| version.lsn).ok()?;
         Row::try_from(row).ok()
-    }
-
-    /// The rows among which everything is that a caller may find at a moment. Some may have lapsed or be of another time:
-    /// each is still to be asked.
-    #[must_use]
-    pub fn visible_rows(&self, predicate: &Predicate, at: Moment) -> Cow<'_, RoaringBitmap> {
-        let since = self.ended.partition_point(|(lsn, _)| *lsn <= at.lsn);
-        let seen = |row: &Row| self.version(*row).is_some_and(|version| predicate.admits(version));
-        let mut rows = match self.live.get(&predicate.owner()) {
-            Some(live) if live.classes.is_subset(predicate.classes()) => Cow::Borrowed(&live.rows),
-            Some(live) => Cow::Owned(live.rows.iter().filter(seen).collect()),
-            None => Cow::Owned(RoaringBitmap::new()),
-        };
-        for (_, shared) in self.shared.iter().filter(|(class, _)| predicate.classes().contains(**class)) {
-            *rows.to_mut() |= shared;
-        }
-        let ended = self.ended.get(since..).unwrap_or_default().iter().map(|(_, row)| *row);
-        let ended: Vec<Row> = ended.filter(seen).collect();
-        if !ended.is_empty() {
-            rows.to_mut().extend(ended);
-        }
-        rows
     }
 
     /// The row of a version.
@@ -320,6 +311,7 @@ impl ItemsView {
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }
+            | Event::ItemReverified { .. }
             | Event::RoleSet { .. }
             | Event::RoleAssigned(_)
             | Event::RoleUnassigned { .. }
@@ -340,9 +332,7 @@ impl ItemsView {
             Opened::Nothing | Opened::Principal(_) | Opened::Policy(..) | Opened::Schema(_) => "",
         });
         let class = self.class_row(Class::of(written, opened));
-        let layer_version = self.layer_versions.entry((written.owner, namespace, written.layer)).or_default();
-        *layer_version += 1;
-        let version = Version {
+        let mut version = Version {
             id: written.version,
             item,
             lsn: entry.lsn,
@@ -359,13 +349,17 @@ impl ItemsView {
             expires_at: written.expires_at,
             token: written.token,
             request: written.request,
-            layer_version: *layer_version,
+            layer_version: 0,
             agent: entry.actor.agent,
             prints: written.prints,
             sources: written.sources.iter().filter_map(|id| self.version_of.get(id).copied()).collect(),
             review: written.review,
             against: written.against,
+            origin: written.origin,
         };
+        let numbered = self.layer_versions.entry(version.counted_with()).or_default();
+        *numbered += 1;
+        version.layer_version = *numbered;
         self.version_of.insert(written.version, row);
         self.token_of.insert(written.token, row);
         if let Some(request) = written.request {

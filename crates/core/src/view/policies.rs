@@ -2,15 +2,17 @@
 
 use super::Opened;
 use crate::canonical::{Hash, unhex32};
-use crate::gate::Strictness;
-use crate::id::{AgentId, UserId};
+use crate::gate::{Bounds, Strictness};
+use crate::id::AgentId;
 use crate::item::Layer;
 use crate::log::{Entry, Event, Lsn};
+use crate::policy::{CheckedPolicy, Composed, Pair, PolicyKind, SharingPolicy};
 use crate::schema::Schema;
+use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A policy, as it is kept and as it is sent.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Policy {
     /// How strict the write path is, everywhere or in one namespace.
@@ -31,17 +33,12 @@ pub enum Policy {
         /// One, or two for four eyes.
         approvals: u32,
     },
-    /// Whether what is written may go to the shared pool, everywhere or for one user or agent (SHARE-19).
-    Sharing {
-        /// `on` or `off`.
-        share: Share,
-        /// Only for this user, by id.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        user: Option<String>,
-        /// Only for this agent, by id.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        agent: Option<String>,
-    },
+    /// What is kept back or changed of what is read (SHARE-14).
+    Read(SharingPolicy),
+    /// What is changed of what is written for oneself.
+    WritePrivate(SharingPolicy),
+    /// What is changed of what is written for others, and whether anything is.
+    WriteShared(SharingPolicy),
     /// Who may look at the held writes of whom.
     Reviewer {
         /// Who reviews, by id.
@@ -59,25 +56,37 @@ pub enum Policy {
         /// An Ed25519 key: 64 hex digits.
         public_key: String,
     },
+    /// Where an agent may write, and about what (GOV-11.9); what is left out is not bound.
+    Bounds {
+        /// The agent, by id.
+        agent: String,
+        /// Only to these layers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        layers: Vec<String>,
+        /// Only to these namespaces.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        namespaces: Vec<String>,
+        /// Only items with these tags: at least one of them, and no other.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tags: Vec<String>,
+    },
 }
 
-/// On or off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Share {
-    /// It may be shared.
-    On,
-    /// It may not.
-    Off,
-}
-
-impl Share {
-    /// The word on the wire.
+impl Policy {
+    /// The policy as one of sharing, and what it is about.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub const fn sharing(&self) -> Option<(PolicyKind, &SharingPolicy)> {
         match self {
-            Self::On => "on",
-            Self::Off => "off",
+            Self::Read(policy) => Some((PolicyKind::Read, policy)),
+            Self::WritePrivate(policy) => Some((PolicyKind::WritePrivate, policy)),
+            Self::WriteShared(policy) => Some((PolicyKind::WriteShared, policy)),
+            Self::WritePath { .. }
+            | Self::OfficialSources { .. }
+            | Self::Approval { .. }
+            | Self::Reviewer { .. }
+            | Self::Cedar { .. }
+            | Self::Runner { .. }
+            | Self::Bounds { .. } => None,
         }
     }
 }
@@ -94,6 +103,18 @@ pub struct PoliciesView {
     /// Schemas as JSON, by kind and layer, with where each was registered.
     #[n(2)]
     schemas: BTreeMap<(String, Option<Layer>), (Lsn, String)>,
+    #[n(3)]
+    epoch: u64,
+    /// Those of sharing, ready to be composed.
+    #[cbor(skip)]
+    sharing: BTreeMap<String, CheckedPolicy>,
+}
+
+/// A policy of sharing, proven; nothing if it is another one.
+fn checked(name: &str, body: &str) -> Option<CheckedPolicy> {
+    let policy: Policy = serde_json::from_str(body).ok()?;
+    let (kind, sharing) = policy.sharing()?;
+    sharing.check(name, kind).ok()
 }
 
 impl PoliciesView {
@@ -135,16 +156,34 @@ impl PoliciesView {
         set.max().unwrap_or(1).max(1)
     }
 
-    /// Whether what a user writes through an agent may be shared: some policy says so, and none speaks against it.
+    /// What the policies of a kind come to for a pair at a moment.
     #[must_use]
-    pub fn shares(&self, user: UserId, agent: AgentId) -> bool {
-        let (user, agent) = (user.to_string(), agent.to_string());
-        let concerns = |scope: &Option<String>, one: &str| scope.as_deref().is_none_or(|named| named == one);
-        let said = self.all().filter_map(|(_, policy)| {
-            let Policy::Sharing { share, user: of, agent: by } = policy else { return None };
-            (concerns(&of, &user) && concerns(&by, &agent)).then_some(share == Share::On)
+    pub fn composed(&self, kind: PolicyKind, pair: Pair, now: Timestamp) -> Composed {
+        Composed::of(self.sharing.values(), kind, pair, now)
+    }
+
+    /// How often any policy was set.
+    #[must_use]
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Makes what a checkpoint leaves out.
+    pub(super) fn index(&mut self) {
+        let proven = |(name, body): (&String, &String)| Some((name.clone(), checked(name, body)?));
+        self.sharing = self.policies.iter().filter_map(proven).collect();
+    }
+
+    /// The bounds of an agent; none, and it may write everywhere.
+    #[must_use]
+    pub fn bounds(&self, agent: AgentId) -> Vec<Bounds> {
+        let bound = agent.to_string();
+        let of_agent = self.all().filter_map(|(_, policy)| {
+            let Policy::Bounds { agent, layers, namespaces, tags } = policy else { return None };
+            let layers = layers.iter().filter_map(|word| Layer::from_word(word)).collect();
+            (agent == bound).then_some(Bounds { layers, namespaces, tags })
         });
-        said.reduce(|all, one| all && one).unwrap_or(false)
+        of_agent.collect()
     }
 
     /// Whether someone may look at the held writes of someone else.
@@ -187,9 +226,12 @@ impl PoliciesView {
         match (&entry.event, opened) {
             (Event::PolicySet, Opened::Policy(name, body)) => {
                 let body = String::from_utf8_lossy(body).into_owned();
+                self.epoch += 1;
+                self.sharing.remove(name);
                 if body.is_empty() {
                     self.policies.remove(name);
                 } else {
+                    self.sharing.extend(checked(name, &body).map(|policy| (name.clone(), policy)));
                     self.policies.insert(name.clone(), body);
                 }
             }

@@ -218,6 +218,7 @@ impl ReviewsView {
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }
+            | Event::ItemReverified { .. }
             | Event::RoleSet { .. }
             | Event::RoleAssigned(_)
             | Event::RoleUnassigned { .. }

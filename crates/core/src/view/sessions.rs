@@ -2,14 +2,16 @@
 //!
 //! Three fields of a content say so: `session`, `speaker` and `time`. None of them is required.
 
-use super::items::{ItemsView, Row};
+use super::items::{ItemsView, Row, Version};
 use super::lexical::Scope;
+use crate::access::Predicate;
 use crate::id::{UserId, VersionId};
 use crate::item::Content;
+use crate::policy::{Classes, classes_of};
 use crate::text::words;
 use crate::time::Timestamp;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a content says of its place in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -90,6 +92,18 @@ struct Mark {
     asks: Asks,
 }
 
+/// Who speaks.
+#[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+struct Speaker {
+    /// The words of the name.
+    #[n(0)]
+    words: Vec<String>,
+    /// What detectors find in it: a name may be an address (SHARE-21).
+    #[n(1)]
+    classes: Classes,
+}
+
 /// The places of a session in order, each with the versions that stand there.
 type Places = Vec<(u32, Row)>;
 
@@ -104,14 +118,16 @@ pub struct SessionsView {
     /// Sessions by owner, namespace and word.
     #[n(2)]
     named: BTreeMap<(UserId, String, String), u32>,
-    /// Speakers, as the words of their names.
     #[n(3)]
-    speakers: Vec<Vec<String>>,
+    speakers: Vec<Speaker>,
     #[n(4)]
     speakers_named: BTreeMap<(UserId, String), u32>,
     /// The texts of each day, by owner.
     #[n(5)]
     days: BTreeMap<(UserId, i32), Vec<Row>>,
+    /// The classes of the texts in which each speaker speaks: a name that is only in texts that are hidden is none.
+    #[n(6)]
+    speak_in: Vec<BTreeSet<u32>>,
 }
 
 impl SessionsView {
@@ -135,6 +151,10 @@ impl SessionsView {
             places.insert(at, (place, row));
         }
         let speaker = said.speaker.as_ref().map(|name| self.speaker(owner, name));
+        let class = items.version(row).map(Version::class);
+        if let Some(classes) = speaker.and_then(|speaker| self.speak_in.get_mut(speaker as usize)) {
+            classes.extend(class);
+        }
         let day = said.day.unwrap_or_else(|| day_of(written.0));
         self.days.entry((owner, day)).or_default().push(row);
         self.marks.push(Mark { session, place, speaker, day, asks: said.asks });
@@ -154,7 +174,8 @@ impl SessionsView {
 
     fn speaker(&mut self, owner: UserId, name: &str) -> u32 {
         *self.speakers_named.entry((owner, name.to_owned())).or_insert_with(|| {
-            self.speakers.push(words(name));
+            self.speakers.push(Speaker { words: words(name), classes: classes_of(name) });
+            self.speak_in.push(BTreeSet::new());
             (self.speakers.len() - 1) as u32
         })
     }
@@ -171,10 +192,13 @@ impl SessionsView {
         self.marks.get(row as usize).map(|mark| mark.day)
     }
 
-    /// The first and the last year that an owner's texts are of, and one more on either side.
+    /// The first and the last year that a caller's own texts are of, and one more on either side.
     #[must_use]
-    pub fn years(&self, owner: UserId) -> (i16, i16) {
-        let mut days = self.days.range((owner, i32::MIN)..=(owner, i32::MAX)).map(|((_, day), _)| *day);
+    pub fn years(&self, items: &ItemsView, predicate: &Predicate) -> (i16, i16) {
+        let owner = predicate.owner();
+        let seen = |row: &Row| items.version(*row).is_some_and(|version| predicate.admits(version));
+        let days = self.days.range((owner, i32::MIN)..=(owner, i32::MAX));
+        let mut days = days.filter(|(_, rows)| rows.iter().any(seen)).map(|((_, day), _)| *day);
         let first = days.next().unwrap_or_default();
         let last = days.next_back().unwrap_or(first);
         let year = |day: i32| i16::try_from(1970 + day / 365).unwrap_or(1970);
@@ -197,29 +221,45 @@ impl SessionsView {
         self.marks.get(row as usize).map_or(Asks::Nothing, |mark| mark.asks)
     }
 
-    /// The words of the name of who said it.
+    /// The words of the name of who said it; none if it is redacted.
     #[must_use]
-    pub fn speaker_of(&self, row: Row) -> &[String] {
+    pub fn speaker_of(&self, row: Row, redacted: Classes) -> &[String] {
         let speaker = self.marks.get(row as usize).and_then(|mark| mark.speaker);
-        speaker.and_then(|speaker| self.speakers.get(speaker as usize)).map_or(&[], Vec::as_slice)
+        let speaker = speaker.and_then(|speaker| self.speakers.get(speaker as usize));
+        speaker.filter(|one| !one.classes.meets(redacted)).map_or(&[], |one| one.words.as_slice())
     }
 
-    /// Whether this is a word of the name of someone who speaks in an owner's texts.
+    /// Those who speak in a caller's own texts, by name, unless it is redacted.
+    fn speakers_of<'a>(
+        &'a self,
+        predicate: &'a Predicate,
+        redacted: Classes,
+    ) -> impl Iterator<Item = (&'a str, &'a Speaker)> {
+        let owner = predicate.owner();
+        let seen = |speaker: u32| {
+            let classes = self.speak_in.get(speaker as usize);
+            classes.is_some_and(|classes| classes.iter().any(|class| predicate.classes().contains(*class)))
+        };
+        let named = self.speakers_named.range((owner, String::new())..);
+        let named = named.take_while(move |((of, _), _)| *of == owner).filter(move |(_, at)| seen(**at));
+        let known =
+            named.filter_map(|((_, name), at)| Some((name.as_str(), self.speakers.get(*at as usize)?)));
+        known.filter(move |(_, speaker)| !speaker.classes.meets(redacted))
+    }
+
+    /// Whether this is a word of the name of someone who speaks in a caller's own texts.
     #[must_use]
-    pub fn is_speaker(&self, owner: UserId, word: &str) -> bool {
-        let from = (owner, String::new());
-        self.speakers_named.range(from..).take_while(|((of, _), _)| *of == owner).any(|(_, speaker)| {
-            self.speakers.get(*speaker as usize).is_some_and(|name| name.iter().any(|known| known == word))
-        })
+    pub fn is_speaker(&self, predicate: &Predicate, word: &str, redacted: Classes) -> bool {
+        let mut speakers = self.speakers_of(predicate, redacted);
+        speakers.any(|(_, speaker)| speaker.words.iter().any(|known| known == word))
     }
 
-    /// A question without the names of those who speak in an owner's texts. The name of who is asked about says little of
+    /// A question without the names of those who speak in a caller's own texts. The name of who is asked about says little of
     /// what is asked, and lies nearest to texts that greet that person.
     #[must_use]
-    pub fn without_names(&self, owner: UserId, question: &str) -> String {
-        let from = (owner, String::new());
-        let names = self.speakers_named.range(from..).take_while(|((of, _), _)| *of == owner);
-        let names: Vec<&str> = names.flat_map(|((_, name), _)| name.split_whitespace()).collect();
+    pub fn without_names(&self, predicate: &Predicate, question: &str, redacted: Classes) -> String {
+        let names = self.speakers_of(predicate, redacted);
+        let names: Vec<&str> = names.flat_map(|(name, _)| name.split_whitespace()).collect();
         let mut bare = String::with_capacity(question.len());
         for run in question.split_inclusive(|c: char| !c.is_alphanumeric()) {
             let word = run.trim_end_matches(|c: char| !c.is_alphanumeric());

@@ -120,3 +120,16 @@ impl ExplainReply {
         self.hindrances.dedup();
     }
 }
+
+/// A token of a pair, as an agent service got it for a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairToken {
+    /// The token itself.
+    pub token: String,
+    /// How long it holds from now, unless something that it was made from ends before.
+    pub seconds: u64,
+    /// The user.
+    pub user: UserId,
+    /// The agent that acts for it.
+    pub agent: AgentId,
+}

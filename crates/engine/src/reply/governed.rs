@@ -4,7 +4,7 @@ use super::Changed;
 use tabellion_core::gate::Hold;
 use tabellion_core::id::{AgentId, ItemId, ReviewId, UserId, VersionId};
 use tabellion_core::item::{Layer, Tier};
-use tabellion_core::log::Decision;
+use tabellion_core::log::{Decision, Recheck};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::ReviewState;
 
@@ -112,8 +112,23 @@ pub struct Feedback {
     pub reputation: Option<f64>,
     /// Held writes by how they were decided, by layer.
     pub decided: Vec<(Layer, u64, u64)>,
+    /// The same by layer and topic: the busiest first, at most twenty.
+    pub topics: Vec<Decided>,
     /// The latest refusals by people, newest first.
     pub rejections: Vec<ReviewReply>,
+}
+
+/// Held writes about one thing, by how they were decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    /// Their layer.
+    pub layer: Layer,
+    /// What they are about: the subject of the triple, else the key, else the kind.
+    pub topic: String,
+    /// How many people said yes to.
+    pub approved: u64,
+    /// How many people said no to.
+    pub rejected: u64,
 }
 
 /// The answer to quarantine and release.
@@ -123,6 +138,38 @@ pub struct Quarantined {
     pub changed: Changed,
     /// The items that derive from it and should be looked at again.
     pub dependents: Vec<ItemId>,
+}
+
+/// An item that did not stand when it was verified again: a person should look at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flag {
+    /// The item.
+    pub item: ItemId,
+    /// Its head.
+    pub version: VersionId,
+    /// Its layer.
+    pub layer: Layer,
+    /// Why.
+    pub finding: Recheck,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// What a round of verifying again found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reverified {
+    /// How many were looked at.
+    pub checked: u64,
+    /// How many stand.
+    pub passed: u64,
+    /// How many do not.
+    pub failed: u64,
+    /// How many rest on evidence that has grown too old.
+    pub aged: u64,
+    /// Those of the last two that the caller may see.
+    pub flagged: Vec<Flag>,
+    /// Where to go on; nothing at the end.
+    pub next: Option<String>,
 }
 
 /// What was, or would be, taken back of an agent's writes.

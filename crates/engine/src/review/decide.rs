@@ -191,7 +191,7 @@ fn revived(
     let staged = Staged::read(tenant, review.lsn)?;
     let draft = staged.draft()?;
     let caller = author(&tenant.shared.views.read().identity, review.owner, review.agent, review.key)?;
-    let author = Call { caller, request_id: call.request_id.clone() };
+    let author = Call { caller, request_id: call.request_id.clone(), trace: None };
     let request = draft.clone().check()?;
     let mut asked = Asked::of(tenant, &author, draft, request)?;
     asked.counsel = Some(Counsel::of_findings(&staged.findings));

@@ -4,7 +4,7 @@ use crate::read::within;
 use crate::reply::SearchQuery;
 use crate::tenant::Tenant;
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::item::Layer;
+use tabellion_core::item::{Layer, Tier};
 use tabellion_core::rank::Knob;
 
 /// Results of a search that does not say how many.
@@ -29,11 +29,19 @@ impl Mode {
     }
 }
 
+/// The best of what lies in one tier, or in both.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    pub(super) tier: Option<Tier>,
+    pub(super) k: usize,
+}
+
 /// A search that can be run.
 pub(super) struct Asked<'a> {
     pub(super) query: &'a str,
     pub(super) vector: Option<&'a [f32]>,
-    pub(super) k: usize,
+    /// What is looked for, each on its own: everything, or one tier and then the other.
+    pub(super) parts: Vec<Part>,
     pub(super) mode: Mode,
     pub(super) layers: Vec<Layer>,
     pub(super) namespace: Option<&'a str>,
@@ -43,16 +51,17 @@ pub(super) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
+    /// Whether anything of a tier is looked for.
+    pub(super) fn includes(&self, tier: Tier) -> bool {
+        self.parts.iter().any(|part| part.tier.is_none_or(|one| one == tier))
+    }
+
     pub(super) fn of(tenant: &Tenant, asked: &'a SearchQuery) -> Result<Self, Refusal> {
         let mut faults = Vec::new();
         let mode = mode(tenant, asked)?;
         check_query(asked, &mut faults);
         check_vector(tenant, asked, &mut faults);
-        let k = within(asked.k, K_DEFAULT, tenant.limits.k_max, "/k");
-        let k = k.unwrap_or_else(|refusal| {
-            faults.extend(refusal.errors);
-            1
-        });
+        let parts = parts(tenant, asked, &mut faults);
         let layers = known(&asked.layers, "layers", Layer::from_word, &Layer::words(), &mut faults);
         let without = known(&asked.without, "without", Knob::from_word, &Knob::words(), &mut faults);
         let diversity = asked.diversity.unwrap_or(0.0);
@@ -66,7 +75,7 @@ impl<'a> Asked<'a> {
         Ok(Self {
             query: asked.query.as_deref().unwrap_or_default(),
             vector: asked.vector.as_deref(),
-            k: usize::try_from(k).unwrap_or(usize::MAX),
+            parts,
             mode,
             layers,
             namespace: asked.namespace.as_deref(),
@@ -75,6 +84,35 @@ impl<'a> Asked<'a> {
             diversity,
         })
     }
+}
+
+/// The tiers that are looked through, and how many of each: both as one, one alone, or the best of one's own and the best of
+/// what is shared (SHARE-22).
+fn parts(tenant: &Tenant, asked: &SearchQuery, faults: &mut Vec<Fault>) -> Vec<Part> {
+    let mut count = |number: Option<u64>, path: &str| {
+        let number = within(number, K_DEFAULT, tenant.limits.k_max, path).unwrap_or_else(|refusal| {
+            faults.extend(refusal.errors);
+            1
+        });
+        usize::try_from(number).unwrap_or(usize::MAX)
+    };
+    let apart = asked.k_user.is_some() || asked.k_cross.is_some();
+    if apart {
+        let own = Part { tier: Some(Tier::Private), k: count(asked.k_user, "/k_user") };
+        let shared = Part { tier: Some(Tier::Shared), k: count(asked.k_cross, "/k_cross") };
+        if asked.k.is_some() || asked.tier.is_some() {
+            let expected = "either k and tier, or k_user and k_cross";
+            faults.push(Fault::new("/k_user", Code::ConstraintViolation, expected));
+        }
+        return vec![own, shared];
+    }
+    let k = count(asked.k, "/k");
+    let tier = asked.tier.as_deref().map(|word| (word, Tier::from_word(word)));
+    if let Some((word, None)) = tier {
+        let expected = format!("one of {}", Tier::words());
+        faults.push(Fault::new("/tier", Code::ConstraintViolation, expected).found(word));
+    }
+    vec![Part { tier: tier.and_then(|(_, tier)| tier), k }]
 }
 
 /// Every word as what it names, and a fault for each that names nothing.

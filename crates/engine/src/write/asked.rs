@@ -4,6 +4,7 @@ use super::flight::Corpus;
 use super::replay::scoped_token;
 use super::{Replay, check_token, facts};
 use crate::counsel::Counsel;
+use crate::sharing::{self, Copy};
 use crate::tenant::Tenant;
 use crate::{Call, flow};
 use tabellion_core::canonical::{Hash, idempotency_token};
@@ -11,6 +12,7 @@ use tabellion_core::claim::Claim;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Approval, Force, GateName, Strictness, WriteDraft, WriteRequest};
 use tabellion_core::id::ReviewId;
+use tabellion_core::item::Tier;
 use tabellion_core::log::Prints;
 use tabellion_core::text::Analyser;
 use tabellion_core::time::Timestamp;
@@ -34,6 +36,10 @@ pub(crate) struct Asked {
     pub(crate) edits: Option<ReviewId>,
     /// Whether nobody waits for the answer.
     pub(crate) unattended: bool,
+    /// The tier that it goes to.
+    pub(crate) tier: Tier,
+    /// What others are given of it beside that.
+    pub(crate) copy: Option<Copy>,
     /// What was said of it outside this process; none until somebody was asked.
     pub(crate) counsel: Option<Counsel>,
 }
@@ -44,12 +50,14 @@ impl Asked {
         tenant: &Tenant,
         call: &Call,
         body: WriteDraft,
-        request: WriteRequest,
+        mut request: WriteRequest,
     ) -> Result<Self, Refusal> {
         let strictness = strictness(tenant, &request)?;
         let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
         let token = idempotency_token(&canonical, &call.caller.agent(), request.layer);
         check_token(&request, &token)?;
+        let (tier, copy) = sharing::shape(tenant, call, &mut request)?;
+        let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
         let compared = strictness.rules(request.layer).contradiction > Force::Off;
         Ok(Self {
             claim: if compared {
@@ -64,6 +72,7 @@ impl Asked {
                 &request.content,
                 &canonical,
                 flow::session(tenant, call, &request),
+                tier,
             ),
             token: scoped_token(tenant, call, &request, &token),
             request_print: request.request_id.map(|id| {
@@ -76,6 +85,8 @@ impl Asked {
             submitted: tenant.now(),
             edits: None,
             unattended: false,
+            tier,
+            copy,
             counsel: None,
         })
     }

@@ -3,20 +3,23 @@
 use super::{Asked, Landed, Replay, facts, in_time, still_head, trace};
 use crate::read::content;
 use crate::reply::WriteStatus;
+use crate::search::redacted_classes;
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
+use crate::trace::Seen;
 use crate::visibility::predicate;
-use crate::{Call, review};
+use crate::{Call, cedar, review, sharing};
+use std::cell::RefCell;
 use tabellion_core::access::{Caller, visible_to};
 use tabellion_core::canonical::{Hash, hex, sha256};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{Admitted, Against, Force, GateFacts, Merged};
 use tabellion_core::id::{ItemId, ProvenanceId, ReviewId, VersionId};
-use tabellion_core::item::{Layer, Operation};
+use tabellion_core::item::{Content, Layer, Operation, Tier, TierWish};
 use tabellion_core::log::{Event, Payload, Prints, WrittenVersion};
 use tabellion_core::provenance::{ApprovalState, Evidence, EvidenceQuality, PROVENANCE_KEY, Provenance};
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Moment, Views};
+use tabellion_core::view::{Class, Moment, Version, Views};
 
 /// A write that needs nothing but its place in the log.
 pub(crate) struct Commit {
@@ -37,6 +40,8 @@ pub(crate) struct Must {
     heads: Vec<(ItemId, VersionId)>,
     /// What it is recognised by, where no twin may have come in between; and the twins that are known of.
     twins: Option<(Prints, String, Layer, Vec<VersionId>)>,
+    /// Where it comes from.
+    class: Class,
     /// Who writes: a twin that is hidden from them is none (SHARE-42).
     author: Caller,
 }
@@ -50,9 +55,13 @@ impl Must {
         }
         let Some((prints, namespace, layer, expected)) = &self.twins else { return Ok(()) };
         let at = Moment { lsn: views.lsn(), time: now };
-        let twin = views.items.twin(prints, namespace, *layer, at).map(|(twin, _)| twin);
-        let unknown = twin.filter(|twin| !expected.contains(&twin.id));
-        match unknown.filter(|twin| visible_to(&self.author, views, at).admits(twin)) {
+        // Most writes have no twin at all, and who sees what is worked out only for one that has.
+        let predicate = std::cell::OnceCell::new();
+        let seen = |twin: &Version| {
+            let known = expected.contains(&twin.id) || !facts::may_be_twin(views, twin, &self.class);
+            !known && predicate.get_or_init(|| visible_to(&self.author, views, at)).admits(twin)
+        };
+        match views.items.twin(prints, namespace, *layer, at, seen) {
             Some(_) => Err(Objection::Stale),
             None => Ok(()),
         }
@@ -76,16 +85,22 @@ pub(super) fn commit(
     };
     let maker = Maker { tenant, call, asked, admitted, facts, now, item };
     let mut heads = replaced;
-    let (versions, status) = match admitted.merged() {
+    let (mut versions, status) = match admitted.merged() {
         None => (vec![maker.version()?], WriteStatus::Committed),
         Some(merged) => {
             heads.push((merged.into.item, merged.into.version));
             (maker.merge(merged)?, WriteStatus::Merged)
         }
     };
+    // First, so that what the writer keeps is the last of it.
+    if let Some((copy, replaced)) = maker.copy(&versions)? {
+        heads.extend(replaced);
+        versions.insert(0, copy);
+    }
     let mut expected: Vec<VersionId> = heads.iter().map(|(_, version)| *version).collect();
     expected.extend(facts.twin.as_ref().map(|twin| twin.known.version));
     let request = admitted.request();
+    expected.extend(passed_over(tenant, call, asked, now));
     let twins = (asked.strictness.rules(request.layer).dedup == Force::Stops)
         .then(|| (asked.prints, request.namespace.clone(), request.layer, expected));
     Ok(Commit {
@@ -97,11 +112,30 @@ pub(super) fn commit(
             deadline: request.deadline.filter(|_| asked.approval.is_none()),
             heads,
             twins,
+            class: facts.class(call.caller.agent(), request, admitted.tier()),
             author: call.caller.clone(),
         },
-        trace: trace(tenant, request.trace_id.as_deref()),
+        trace: trace(tenant, call, request.trace_id.as_deref()),
         layer: request.layer,
     })
+}
+
+/// The twins that a write is not held against because something in it is redacted for the writer (SHARE-21).
+fn passed_over(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> Vec<VersionId> {
+    let views = tenant.shared.views.read();
+    let twins = RefCell::new(Vec::new());
+    if redacted_classes(tenant, &call.caller, &views).is_empty() {
+        return Vec::new();
+    }
+    let (request, at) = (&asked.request, Moment { lsn: views.lsn(), time: now });
+    let note = |twin: &Version| {
+        twins.borrow_mut().push(twin.id);
+        false
+    };
+    // None is found: each was only to be noted.
+    let none = views.items.twin(&asked.prints, &request.namespace, request.layer, at, note);
+    debug_assert!(none.is_none());
+    twins.into_inner()
 }
 
 /// The heads that a write takes the place of, each with its item.
@@ -119,7 +153,15 @@ impl Commit {
     pub(crate) fn landed(&self) -> Landed {
         let last = self.versions.last().map(|(written, _)| (written.item, written.version));
         let (item, version) = last.unwrap_or((ItemId::from_bytes([0; 16]), VersionId::from_bytes([0; 16])));
-        Landed { status: self.status, item, version, against: self.against.clone(), layer: self.layer }
+        let copy = self.versions.iter().find(|(written, _)| written.origin == Some(item));
+        Landed {
+            status: self.status,
+            item,
+            version,
+            against: self.against.clone(),
+            layer: self.layer,
+            shared: copy.map(|(written, _)| written.item),
+        }
     }
 
     pub(super) fn proposal(self, tenant: &Tenant, call: &Call) -> Result<Proposal, Refusal> {
@@ -202,6 +244,8 @@ impl Maker<'_> {
             both.agents = united(&both.agents, &class.agents);
             both.resources = united(&both.resources, &class.resources);
         }
+        let content: Content = serde_json::from_slice(&merged.content).map_err(|_| no_form())?;
+        self.permitted(&Class::to_be(&both, &content))?;
         let mut evidence = self.evidence();
         for one in before.evidence_refs {
             if !evidence.contains(&one) {
@@ -216,10 +260,19 @@ impl Maker<'_> {
         Ok(vec![(came, came_payload), (both, both_payload)])
     }
 
+    /// Refuses a version that Cedar forbids to write (SHARE-31).
+    fn permitted(&self, class: &Class) -> Result<(), Refusal> {
+        let views = self.tenant.shared.views.read();
+        let at = Moment { lsn: views.lsn(), time: self.now };
+        cedar::may_write(&views, &self.call.caller, class, at)
+    }
+
     fn prints_of(&self, canonical: &[u8]) -> Prints {
         let session = self.asked.prints.session;
         match serde_json::from_slice(canonical) {
-            Ok(content) => facts::prints(self.tenant, self.call, &content, canonical, session),
+            Ok(content) => {
+                facts::prints(self.tenant, self.call, &content, canonical, session, self.asked.tier)
+            }
             Err(_) => self.asked.prints,
         }
     }
@@ -255,7 +308,70 @@ impl Maker<'_> {
             sources,
             review: self.review(),
             against: u32::try_from(self.admitted.assessment().opposed).unwrap_or(u32::MAX),
+            origin: self.origin(),
         }
+    }
+
+    /// What others are given of what is written, and the head that it takes the place of: a version of its own, made in the
+    /// same commit (SHARE-19). Nothing if they have it already, or may not be given it and it was not asked for.
+    fn copy(&self, kept: &[(WrittenVersion, Payload)]) -> Result<Option<Copied>, Refusal> {
+        let (Some(copy), Some((kept, _))) = (&self.asked.copy, kept.last()) else { return Ok(None) };
+        let (content, class) = match self.for_others(copy, kept) {
+            Ok(made) => made,
+            Err(refusal) if self.admitted.request().tier == TierWish::Both => return Err(refusal),
+            Err(_) => return Ok(None),
+        };
+        let canonical = content.canonical().map_err(|_| no_form())?;
+        let prints = facts::prints(self.tenant, self.call, &content, &canonical, None, Tier::Shared);
+        let replaced = {
+            let views = self.tenant.shared.views.read();
+            let at = Moment { lsn: views.lsn(), time: self.now };
+            let (namespace, layer) = (&self.admitted.request().namespace, kept.layer);
+            let known = |twin: &Version| facts::may_be_twin(&views, twin, &class);
+            if views.items.twin(&prints, namespace, layer, at, known).is_some() {
+                return Ok(None);
+            }
+            let before = views.items.copy_of(kept.item).filter(|item| !item.is_quarantined_at(at.lsn));
+            before.and_then(|item| Some((item.id, views.items.head_at(item, at)?.id)))
+        };
+        let version = VersionId::from_bytes(self.tenant.entropy.bytes());
+        let written = WrittenVersion {
+            operation: if replaced.is_some() { Operation::Update } else { Operation::Insert },
+            item: replaced.map_or_else(|| ItemId::from_bytes(self.tenant.entropy.bytes()), |(item, _)| item),
+            version,
+            parents: replaced.iter().map(|(_, head)| *head).collect(),
+            tier: Tier::Shared,
+            token: self.tenant.fingerprint(&[b"copy", version.as_bytes()]),
+            request: None,
+            prints,
+            origin: Some(kept.item),
+            ..kept.clone()
+        };
+        let mut record = self.record(&written, &canonical, copy.chain.evidence(&self.evidence()));
+        record.agent_justification = record.agent_justification.map(|text| copy.chain.text(&text));
+        let payload = self.admitted.payload(&canonical, sign(self.tenant, record)?);
+        Ok(Some(((written, payload), replaced)))
+    }
+
+    /// What others are given, together with the twin where it is one with it, and its class.
+    fn for_others(&self, copy: &sharing::Copy, kept: &WrittenVersion) -> Result<(Content, Class), Refusal> {
+        let content = match self.admitted.merged() {
+            None => copy.content.clone(),
+            Some(merged) => {
+                let merged = serde_json::from_slice(&merged.content).map_err(|_| no_form())?;
+                copy.chain.written(&merged).ok_or_else(sharing::not_shared)?
+            }
+        };
+        let class = Class { tier: Tier::Shared, ..Class::to_be(kept, &content) };
+        self.permitted(&class)?;
+        Ok((content, class))
+    }
+
+    /// A copy that is itself written anew stays the copy of the same item.
+    fn origin(&self) -> Option<ItemId> {
+        let views = self.tenant.shared.views.read();
+        let item = views.items.find_item(self.item)?;
+        views.items.versions_of(item).next_back()?.origin
     }
 
     fn review(&self) -> Option<ReviewId> {
@@ -278,6 +394,11 @@ impl Maker<'_> {
         let assessment = self.admitted.assessment();
         let approval = self.admitted.approval();
         let weighed = self.asked.strictness.rules(request.layer).factual > Force::Off;
+        // What somebody looked for is theirs alone (SHARE-45).
+        let seen = match written.tier {
+            Tier::Private => self.tenant.seen(self.call, request.trace_id.as_deref()),
+            Tier::Shared => Seen::default(),
+        };
         Provenance {
             provenance_id: ProvenanceId::from_bytes(self.tenant.entropy.bytes()).to_string(),
             memory_item_id: written.item.to_string(),
@@ -291,8 +412,8 @@ impl Maker<'_> {
             evidence_quality: EvidenceQuality::of(&evidence),
             evidence_refs: evidence,
             derived_from: request.derived_from.clone(),
-            retrieval_query: None,
-            retrieval_scores: Vec::new(),
+            retrieval_query: seen.query,
+            retrieval_scores: seen.scores,
             agent_confidence: request.confidence,
             validation_score: weighed.then_some(assessment.composite),
             fact_score: weighed.then_some(assessment.fact),
@@ -328,8 +449,14 @@ fn united<T: Ord + Copy>(a: &[T], b: &[T]) -> Vec<T> {
     all
 }
 
+/// A version for others, and the head that it takes the place of.
+type Copied = ((WrittenVersion, Payload), Option<(ItemId, VersionId)>);
+
+fn no_form() -> Refusal {
+    Refusal::new(Code::SchemaInvalid, "what is to be written has no canonical form")
+}
+
 /// A record as canonical JSON, and our signature over it.
 pub(crate) fn sign(tenant: &Tenant, record: Provenance) -> Result<(Vec<u8>, Hash), Refusal> {
-    let no_form = |_| Refusal::new(Code::SchemaInvalid, "the provenance record has no canonical form");
-    record.sign(tenant.provenance_key.as_bytes()).map_err(no_form)
+    record.sign(tenant.provenance_key.as_bytes()).map_err(|_| no_form())
 }

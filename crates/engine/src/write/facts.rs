@@ -1,29 +1,30 @@
 //! What the gates are told: gathered under the caller's predicate, so that a verdict says nothing about what is hidden.
 
-use super::Asked;
+use super::{Asked, knowledge};
 use crate::read::content;
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
 use crate::{Call, rights};
 use std::collections::HashSet;
 use std::time::Duration;
-use tabellion_core::access::Predicate;
+use tabellion_core::access::{Deed, Predicate, tells_tiers_apart};
 use tabellion_core::canonical::{Hash, sha256};
 use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{
     Force, GateFacts, Known, Likeness, Neighbour, SEMANTIC_MIN, SUPPORT_UNSEEN, Strictness, Twin, Weighed,
-    WriteRequest, reliance, support,
+    WriteRequest, fact_score, reliance, support,
 };
 use tabellion_core::id::{ItemId, VersionId};
-use tabellion_core::item::{Content, Layer, Tier, TierWish};
+use tabellion_core::item::{Content, Layer, Tier};
 use tabellion_core::log::{Lsn, Prints};
+use tabellion_core::policy::{Classes, classes_in};
 use tabellion_core::provenance::{Evidence, SourceType};
 use tabellion_core::rank::{Standing, freshness};
 use tabellion_core::schema::{Delta, delta};
 use tabellion_core::text::{Analyser, words};
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Index, Moment, Row, Scope, Version, Views};
+use tabellion_core::view::{Class, Index, Moment, Row, Scope, Version, Views};
 
 /// Neighbours that a write is held against (GOV-2.8).
 const NEIGHBOURS_MAX: usize = 50;
@@ -52,9 +53,13 @@ pub(super) fn prints(
     content: &Content,
     canonical: &[u8],
     session: Option<Hash>,
+    tier: Tier,
 ) -> Prints {
     let owner = call.caller.user();
-    let of = |what: &[u8], hash: &Hash| tenant.fingerprint(&[what, owner.as_bytes(), hash]);
+    let of = |what: &[u8], hash: &Hash| match tier {
+        Tier::Private => tenant.fingerprint(&[what, owner.as_bytes(), hash]),
+        Tier::Shared => tenant.fingerprint(&[what, owner.as_bytes(), hash, b"shared"]),
+    };
     Prints {
         content: of(b"content", &sha256(canonical)),
         triple: Claim::fingerprint(content).map(|triple| of(b"triple", &triple)),
@@ -68,6 +73,8 @@ pub(super) struct Gathering<'a> {
     pub(super) call: &'a Call,
     pub(super) asked: &'a Asked,
     pub(super) now: Timestamp,
+    /// What is redacted for the writer: what they say is not compared with it.
+    pub(super) redacted: Classes,
 }
 
 impl Gathering<'_> {
@@ -78,9 +85,11 @@ impl Gathering<'_> {
         let mut facts = {
             let views = self.tenant.shared.views.read();
             let at = Moment { lsn: views.lsn(), time: self.now };
-            let mut facts = super::gather(&views, (request, &self.call.caller), &predicate, self.now);
+            let mut facts = super::gather(self.tenant, self.call, &views, request, &predicate);
             facts.proposes = rights::proposes(&views, &self.call.caller, request.layer, at)?;
             facts.replaced = super::replaced(&views, request, &predicate, at)?.cloned();
+            facts.replaced_in =
+                facts.replaced.as_ref().map(|version| views.items.namespace_of(version).to_owned());
             super::inherit(&views, facts.replaced.clone().as_ref(), &mut facts);
             facts
         };
@@ -96,10 +105,13 @@ impl Gathering<'_> {
         if let Some(counsel) = &self.asked.counsel {
             counsel.tell(request, &mut facts);
         }
+        if rules.factual > Force::Off {
+            self.consult(&mut facts);
+        }
         let found = match (rules.contradiction, rules.dedup) {
             (Force::Off, Force::Off) => return Ok(facts),
-            (Force::Off, _) => self.recognised(&predicate),
-            _ => self.compare(&predicate, &self.asked.claim),
+            (Force::Off, _) => self.recognised(&predicate, &self.class(&facts)),
+            _ => self.compare(&predicate, &self.class(&facts)),
         };
         facts.impossible = self.asked.claim.is_impossible();
         facts.neighbours = found.neighbours;
@@ -126,12 +138,14 @@ impl Gathering<'_> {
     }
 
     /// What is known with the same content or the same triple.
-    fn recognised(&self, predicate: &Predicate) -> Compared {
+    fn recognised(&self, predicate: &Predicate, class: &Class) -> Compared {
         let request = &self.asked.request;
         let views = self.tenant.shared.views.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
-        let twin = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at);
-        let twin = twin.filter(|(version, _)| predicate.admits(version));
+        let index = self.tenant.shared.index.read();
+        let seen = |version: &Version| predicate.admits(version) && may_be_twin(&views, version, class);
+        let twin = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, seen);
+        let twin = twin.filter(|twin| self.may_tell(&views, &index, *twin));
         let known = |(version, likeness): (&Version, Likeness)| {
             Some((known(&views, version)?, likeness, version.lsn))
         };
@@ -139,29 +153,36 @@ impl Gathering<'_> {
     }
 
     /// What is known that says the same, or is about the same.
-    fn compare(&self, predicate: &Predicate, claim: &Claim) -> Compared {
+    fn compare(&self, predicate: &Predicate, class: &Class) -> Compared {
+        let claim = &self.asked.claim;
         let request = &self.asked.request;
         let views = self.tenant.shared.views.read();
         let index = self.tenant.shared.index.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
         let layers = [request.layer];
-        let scope = Scope { predicate, at, layers: &layers, namespace: Some(&request.namespace) };
-        let rows =
-            index.claims.about(claim, NEIGHBOURS_MAX, SIGMA_TOPIC, |row| scope.admits_row(&views.items, row));
-        let exact = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at);
-        let seen = |version: &Version| scope.admits(&views.items, version);
-        let exact = exact.filter(|(version, _)| seen(version));
+        let redacted = self.redacted;
+        let namespace = Some(request.namespace.as_str());
+        let scope = Scope { predicate, at, tier: None, layers: &layers, namespace, redacted };
+        let rows = index.claims.about(claim, NEIGHBOURS_MAX, SIGMA_TOPIC, |row| {
+            !index.redacts(row, redacted) && scope.admits_row(&views.items, row)
+        });
+        let seen = |version: &Version| {
+            scope.admits(&views.items, version)
+                && may_be_twin(&views, version, class)
+                && !self.redacts(&views, &index, version)
+        };
+        let exact = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, seen);
         let semantic = || {
             rows.iter()
                 .take_while(|(_, similarity)| *similarity >= SEMANTIC_MIN)
                 .filter(|(row, _)| index.claims.get(*row).is_some_and(|known| known.says_the_same(claim)))
                 .filter_map(|(row, _)| views.items.version(*row))
-                .find(|version| self.is_own(version))
+                .find(|version| self.is_own(version) && may_be_twin(&views, version, class))
                 .map(|version| (version, Likeness::Semantic))
         };
         let twin = exact.or_else(semantic);
         Compared {
-            retracted: views.items.was_retracted(&self.asked.prints.content),
+            retracted: views.items.was_retracted(&self.asked.prints.content) && !self.says_redacted(),
             dependents: self.dependents(&views),
             neighbours: rows
                 .iter()
@@ -170,7 +191,7 @@ impl Gathering<'_> {
                     let version = views.items.version(*row)?;
                     Some(Neighbour {
                         own: self.is_own(version),
-                        dominated: self.dominates(&views, version),
+                        dominated: self.dominates(&views, version, class),
                         ..known
                     })
                 })
@@ -179,23 +200,47 @@ impl Gathering<'_> {
         }
     }
 
-    /// The tier that is written to, as far as the request tells.
-    fn tier(&self) -> Tier {
-        if self.asked.request.tier == TierWish::Shared { Tier::Shared } else { Tier::Private }
+    /// Whether the writer may be told of a twin: not if that confirms what is redacted for them (SHARE-21).
+    fn may_tell(&self, views: &Views, index: &Index, (version, likeness): (&Version, Likeness)) -> bool {
+        match likeness {
+            // Who says the very same says what is redacted in it.
+            Likeness::Exact => !self.says_redacted(),
+            Likeness::Structural | Likeness::Semantic => !self.redacts(views, index, version),
+        }
+    }
+
+    /// Whether something in a version is redacted for the writer.
+    fn redacts(&self, views: &Views, index: &Index, version: &Version) -> bool {
+        views.items.row_of(version.id).is_some_and(|row| index.redacts(row, self.redacted))
+    }
+
+    /// Whether the write itself says something that would be redacted for the writer.
+    fn says_redacted(&self) -> bool {
+        !self.redacted.is_empty() && classes_in(&self.asked.request.content).meets(self.redacted)
+    }
+
+    /// The class that the write is of.
+    fn class(&self, facts: &GateFacts) -> Class {
+        facts.class(self.call.caller.agent(), &self.asked.request, self.asked.tier)
     }
 
     /// Whether a version is of the same user and tier.
     fn is_own(&self, version: &Version) -> bool {
-        version.owner == self.call.caller.user() && version.tier == self.tier()
+        version.owner == self.call.caller.user() && version.tier == self.asked.tier
     }
 
-    /// Whether whoever will see the write sees this version (SHARE-39).
-    fn dominates(&self, views: &Views, version: &Version) -> bool {
+    /// Whether whoever will see the write sees this version (SHARE-39). Where Cedar has a say in reading, nothing short of the
+    /// same class tells.
+    fn dominates(&self, views: &Views, version: &Version, class: &Class) -> bool {
         let reaches = version.tier == Tier::Shared || self.is_own(version);
-        let agent = self.call.caller.agent();
-        let Some(class) = views.items.class_of(version).filter(|_| reaches) else { return false };
-        let used = views.graphs.resources_of(agent, Moment { lsn: views.lsn(), time: self.now });
-        class.agents.iter().all(|one| *one == agent) && class.resources.iter().all(|one| used.contains(one))
+        let Some(known) = views.items.class_of(version).filter(|_| reaches) else { return false };
+        if views.cedar.rules().concern(Deed::Read) {
+            return known == class;
+        }
+        let alike = known.tier == class.tier || !tells_tiers_apart(known.layer);
+        alike
+            && known.agents.iter().all(|one| class.agents.contains(one))
+            && known.resources.iter().all(|one| class.resources.contains(one))
     }
 
     fn dependents(&self, views: &Views) -> u64 {
@@ -223,6 +268,16 @@ impl Gathering<'_> {
             }
         };
         Ok(Twin { known, likeness, delta })
+    }
+
+    /// Adds what a knowledge base says, as a source.
+    fn consult(&self, facts: &mut GateFacts) {
+        let asked = knowledge::ask(self.tenant, &self.asked.request, self.now);
+        if let Some((word, weighed)) = asked.filter(|(word, one)| word.denies || helps(&facts.evidence, one))
+        {
+            facts.evidence.push(weighed);
+            facts.knowledge = Some(word);
+        }
     }
 
     fn weigh(&self, predicate: &Predicate, replaced: Option<&Version>) -> Result<Vec<Weighed>, Refusal> {
@@ -307,7 +362,7 @@ impl Gathering<'_> {
         };
         let support = match &evidence.excerpt {
             Some(excerpt) => borne_out(claim, statement, excerpt),
-            None => borne_out(claim, statement, &content(self.tenant, lsn)?.0.text),
+            None => borne_out(claim, statement, &self.redacted.redact(&content(self.tenant, lsn)?.0.text)),
         };
         Ok(Weighed {
             authority: plain.authority.min(confidence),
@@ -338,7 +393,7 @@ impl Gathering<'_> {
                 row.and_then(|row| index.claims.get(row))
                     .is_some_and(|known| known.similarity(claim) > SEMANTIC_MIN)
             };
-            same_item || same_print || alike()
+            same_item || (!self.redacts(views, index, version) && (same_print || alike()))
         };
         let mut seen: HashSet<VersionId> = HashSet::new();
         let mut open: Vec<&Version> = views.items.sources_of(from).collect();
@@ -358,6 +413,17 @@ impl Gathering<'_> {
         }
         false
     }
+}
+
+/// Whether a version that says the same may stand for a write of this class. In the shared pool only one that is seen by whoever
+/// would see the write does: else others would learn from its absence what is hidden from them (SHARE-42).
+pub(super) fn may_be_twin(views: &Views, version: &Version, class: &Class) -> bool {
+    version.tier == Tier::Private || views.items.class_of(version) == Some(class)
+}
+
+/// Whether one more source raises what all bear out together.
+fn helps(evidence: &[Weighed], one: &Weighed) -> bool {
+    fact_score(std::slice::from_ref(one)) >= fact_score(evidence)
 }
 
 /// What was found when a write was compared with what is known.
@@ -396,7 +462,7 @@ fn neighbour(
 }
 
 /// How far a version can be relied on today: its evidence has aged since it was written.
-fn standing(views: &Views, index: &Index, version: &Version, now: Timestamp) -> Option<Standing> {
+pub(crate) fn standing(views: &Views, index: &Index, version: &Version, now: Timestamp) -> Option<Standing> {
     let row = views.items.row_of(version.id)?;
     let written = index.standing(row, version.confidence);
     let aged = freshness(version.layer, now.since(version.time));
@@ -433,7 +499,7 @@ pub(super) fn sources(
 }
 
 /// How far an excerpt bears a statement out: not at all if it says the opposite.
-fn borne_out(claim: &Claim, statement: &[String], excerpt: &str) -> f64 {
+pub(crate) fn borne_out(claim: &Claim, statement: &[String], excerpt: &str) -> f64 {
     let content = Content {
         kind: "note".to_owned(),
         key: None,

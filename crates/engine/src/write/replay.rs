@@ -86,6 +86,7 @@ pub(super) fn scoped_token(tenant: &Tenant, call: &Call, request: &WriteRequest,
         Some(Replaces::SupersededVersion(version)) => [b"v".as_slice(), version.as_bytes()].concat(),
     };
     let expected: &[u8] = request.expected_version.as_ref().map_or(&[], |version| version.as_bytes());
+    // As it was asked for: what policy makes of it may differ from one day to the next.
     let tier = match request.tier {
         TierWish::Auto | TierWish::Private => Tier::Private,
         TierWish::Shared | TierWish::Both => Tier::Shared,

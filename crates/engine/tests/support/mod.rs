@@ -55,7 +55,7 @@ pub(crate) fn open_with(
 }
 
 pub(crate) fn call(engine: &Engine, key: &str) -> Call {
-    Call { caller: engine.authenticate(key).unwrap(), request_id: None }
+    Call { caller: engine.authenticate(key).unwrap(), request_id: None, trace: None }
 }
 
 pub(crate) fn draft(body: serde_json::Value) -> WriteDraft {

@@ -3,10 +3,17 @@
 use super::ConfigError;
 use super::advisers::{self, Gate, JudgeModels};
 use serde::{Deserialize, Serialize};
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tabellion_core::claim::Knowledge;
 use tabellion_core::gate::Strictness;
 use tabellion_core::time::Period;
 use tabellion_engine::ports::Advisers;
 use tokio::runtime::Handle;
+
+/// Bytes of a file of facts.
+const KNOWLEDGE_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
 /// How writes are governed, unless a policy of the tenant says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +33,10 @@ pub struct Governance {
     pub refusals_days: u64,
     /// How long a writer waits for a person at most.
     pub sync_wait_seconds: u64,
+    /// A file of facts that writes are held against, one JSON object a line; empty for none.
+    pub knowledge: PathBuf,
+    /// Hours between two rounds of verifying again what is durable; 0 for never.
+    pub reverify_hours: u64,
     /// Documents whose address begins like this are official.
     pub official_sources: Vec<String>,
     /// Where news of held writes is sent; empty for nowhere.
@@ -96,6 +107,8 @@ impl Default for Governance {
             refusals_max: engine.refusals_max,
             refusals_days: secs(engine.refusals_kept) / 86_400,
             sync_wait_seconds: secs(engine.sync_wait),
+            knowledge: PathBuf::new(),
+            reverify_hours: engine.reverify_every.map_or(0, |every| secs(every) / 3_600),
             official_sources: engine.official_sources,
             webhook_url: String::new(),
             gates: Vec::new(),
@@ -129,7 +142,30 @@ impl Governance {
         advisers::open(&self.gates, &self.judge, judge_key, runtime)
     }
 
-    /// What the engine is opened with.
+    /// The facts that writes are held against, if a file of them is named. Blocking.
+    ///
+    /// # Errors
+    /// When it cannot be read, is too large, or holds something else.
+    pub fn facts(&self) -> Result<Option<Arc<Knowledge>>, ConfigError> {
+        if self.knowledge.as_os_str().is_empty() {
+            return Ok(None);
+        }
+        let wrong = |why: String| ConfigError::Knowledge(self.knowledge.clone(), why);
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(&self.knowledge).map_err(|error| wrong(error.to_string()))?;
+        file.take(KNOWLEDGE_BYTES_MAX + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| wrong(error.to_string()))?;
+        if bytes.len() as u64 > KNOWLEDGE_BYTES_MAX {
+            return Err(wrong(format!("larger than {KNOWLEDGE_BYTES_MAX} bytes")));
+        }
+        let name = self.knowledge.file_stem().unwrap_or_default().to_string_lossy();
+        Knowledge::read(&name, &bytes)
+            .map(|base| Some(Arc::new(base)))
+            .map_err(|error| wrong(error.to_string()))
+    }
+
+    /// What the engine is opened with; the facts are read apart, because that takes a while.
     #[must_use]
     pub fn engine(&self) -> tabellion_engine::Governance {
         tabellion_engine::Governance {
@@ -140,6 +176,9 @@ impl Governance {
             refusals_max: self.refusals_max,
             refusals_kept: Period::from_days(self.refusals_days),
             sync_wait: Period::from_secs(self.sync_wait_seconds),
+            knowledge: None,
+            reverify_every: (self.reverify_hours > 0)
+                .then(|| Period::from_secs(self.reverify_hours.saturating_mul(3_600))),
             official_sources: self.official_sources.clone(),
         }
     }

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tabellion_core::error::Code;
+use tabellion_core::error::Kind;
 use tabellion_engine::Call;
 use tokio::time::Instant;
 
@@ -38,9 +38,9 @@ impl FromRequestParts<Arc<Console>> for Person {
         let session = console.sessions.find(&session_id, Instant::now()).ok_or_else(sign_in)?;
         console.app.take(&session.key).map_err(|refusal| pages::refused(None, &refusal))?;
         let request_id = parts.extensions.get::<RequestId>().map(|id| id.0.clone());
-        match console.app.engine().authenticate(&session.key) {
-            Ok(caller) => Ok(Self { call: Call { caller, request_id }, session, session_id }),
-            Err(refusal) if refusal.code == Code::Unauthenticated => {
+        match console.app.engine().recognise(&session.key).await {
+            Ok(caller) => Ok(Self { call: Call { caller, request_id, trace: None }, session, session_id }),
+            Err(refusal) if refusal.code.kind() == Kind::Unauthenticated => {
                 console.sessions.end(&session_id);
                 Err(sign_in())
             }

@@ -20,6 +20,7 @@ impl From<reply::Written> for proto::WriteReply {
             version: written.version.as_ref().map(ToString::to_string),
             trust: is_memory.then(|| written.trust.as_str().to_owned()),
             token: written.token,
+            shared_id: written.shared.as_ref().map(ToString::to_string),
             contradictions: written.against.into_iter().map(Into::into).collect(),
             ..Self::default()
         };

@@ -6,10 +6,12 @@ use crate::guard::Patience;
 use crate::refusal::Refused;
 use crate::rest::call::Authenticated;
 use axum::extract::Request as HttpRequest;
+use axum::http::{HeaderMap, HeaderName};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response as HttpResponse};
 use std::sync::Arc;
 use tabellion_core::error::{Code, Fault, Refusal};
+use tabellion_core::gate::IDENTITY_FIELDS;
 use tabellion_core::log::LogName;
 use tabellion_engine::{Call, Engine};
 use tonic::{Extensions, Request, Response, Status};
@@ -26,6 +28,9 @@ pub(super) async fn admit(
     mut request: HttpRequest,
     next: Next,
 ) -> HttpResponse {
+    if let Err(refused) = nobody_named(request.headers()) {
+        return Refused(refused).into_response();
+    }
     request.extensions_mut().insert(call);
     let response = next.run(request).await;
     // tonic refuses by itself what it cannot read; its status is not one of ours, because those carry their code.
@@ -35,6 +40,16 @@ pub(super) async fn admit(
         Some(refused) => Refused(refused).into_response(),
         None => response,
     }
+}
+
+/// Refuses metadata that would claim an identity, as a body that does is refused.
+fn nobody_named(metadata: &HeaderMap) -> Result<(), Refusal> {
+    let claims = |name: &&str| IDENTITY_FIELDS.contains(&name.replace('-', "_").as_str());
+    let Some(name) = metadata.keys().map(HeaderName::as_str).find(claims) else { return Ok(()) };
+    let expected = "no such metadata: the credential says who acts";
+    let fault = Fault::new(format!("/metadata/{name}"), Code::IdentityInBody, expected);
+    let message = "identity comes from the credential, not from other metadata";
+    Err(Refusal::new(Code::IdentityInBody, message).with(vec![fault]))
 }
 
 impl Memory {
@@ -99,6 +114,21 @@ mod tests {
         assert_eq!(log_named(None), Ok(LogName::Memory));
         assert_eq!(log_named(Some("audit")), Ok(LogName::Audit));
         assert_eq!(log_named(Some("")).unwrap_err().errors[0].path, "/log");
+    }
+
+    /// SHARE-28: metadata beside the credential names nobody.
+    #[test]
+    fn metadata_claims_no_identity() {
+        let check = |name: &'static str, passes: bool| {
+            let metadata = HeaderMap::from_iter([(HeaderName::from_static(name), "x".parse().unwrap())]);
+            assert_eq!(nobody_named(&metadata).is_ok(), passes, "{name}");
+        };
+        for name in ["user", "user_id", "user-id", "agent", "tenant-id", "owner"] {
+            check(name, false);
+        }
+        for name in ["user-agent", "authorization", "x-request-id", "traceparent", "grpc-timeout"] {
+            check(name, true);
+        }
     }
 
     /// SHARE-28: a call that no credential let in does not reach the engine.

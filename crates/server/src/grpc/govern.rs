@@ -7,6 +7,7 @@ use crate::rest::body::typed;
 use crate::rest::dto::{DecideBody, KeptBody};
 use serde_json::{Map, Value, json};
 use tabellion_core::error::Refusal;
+use tabellion_core::policy::SharingPolicy;
 use tabellion_core::view::Policy;
 use tabellion_engine::reply;
 
@@ -19,6 +20,37 @@ impl From<reply::Quarantined> for proto::QuarantineReply {
             version: changed.version.to_string(),
             token: changed.token,
             dependents: texts(&dependents),
+        }
+    }
+}
+
+impl From<reply::Flag> for proto::Flag {
+    fn from(flag: reply::Flag) -> Self {
+        Self {
+            id: flag.item.to_string(),
+            version: flag.version.to_string(),
+            layer: flag.layer.as_str().to_owned(),
+            finding: flag.finding.as_str().to_owned(),
+            since: flag.since.to_string(),
+        }
+    }
+}
+
+impl From<Vec<reply::Flag>> for proto::ListFlaggedReply {
+    fn from(flags: Vec<reply::Flag>) -> Self {
+        Self { flagged: flags.into_iter().map(Into::into).collect() }
+    }
+}
+
+impl From<reply::Reverified> for proto::ReverifyReply {
+    fn from(reply: reply::Reverified) -> Self {
+        Self {
+            checked: reply.checked,
+            passed: reply.passed,
+            failed: reply.failed,
+            aged: reply.aged,
+            flagged: reply.flagged.into_iter().map(Into::into).collect(),
+            next: reply.next,
         }
     }
 }
@@ -128,6 +160,13 @@ impl From<Vec<reply::ReviewReply>> for proto::ListReviewsReply {
     }
 }
 
+impl From<reply::Decided> for proto::DecidedTopic {
+    fn from(decided: reply::Decided) -> Self {
+        let reply::Decided { layer, topic, approved, rejected } = decided;
+        Self { layer: layer.as_str().to_owned(), topic, approved, rejected }
+    }
+}
+
 impl From<reply::Feedback> for proto::Feedback {
     fn from(feedback: reply::Feedback) -> Self {
         let decided = feedback.decided.into_iter().map(|(layer, approved, rejected)| proto::Decided {
@@ -140,6 +179,7 @@ impl From<reply::Feedback> for proto::Feedback {
             reputation: feedback.reputation,
             decided: decided.collect(),
             rejections: feedback.rejections.into_iter().map(Into::into).collect(),
+            topics: feedback.topics.into_iter().map(Into::into).collect(),
         }
     }
 }
@@ -187,16 +227,22 @@ fn policy((id, policy): (String, Policy)) -> proto::Policy {
         }
         Policy::OfficialSources { prefixes } => proto::Policy { prefixes, ..named("official_sources") },
         Policy::Approval { approvals } => proto::Policy { approvals: Some(approvals), ..named("approval") },
-        Policy::Sharing { share, user, agent } => {
-            let share = Some(share.as_str().to_owned());
-            proto::Policy { share, user, agent, ..named("sharing") }
-        }
+        Policy::Read(sharing) => proto::Policy { sharing: rules(&sharing), ..named("read") },
+        Policy::WritePrivate(sharing) => proto::Policy { sharing: rules(&sharing), ..named("write_private") },
+        Policy::WriteShared(sharing) => proto::Policy { sharing: rules(&sharing), ..named("write_shared") },
         Policy::Reviewer { reviewer, user } => {
             proto::Policy { reviewer: Some(reviewer), user: Some(user), ..named("reviewer") }
         }
         Policy::Cedar { text } => proto::Policy { text: Some(text), ..named("cedar") },
         Policy::Runner { public_key } => proto::Policy { public_key: Some(public_key), ..named("runner") },
+        Policy::Bounds { agent, layers, namespaces, tags } => {
+            proto::Policy { agent: Some(agent), layers, namespaces, tags, ..named("bounds") }
+        }
     }
+}
+
+fn rules(sharing: &SharingPolicy) -> Option<prost_types::Struct> {
+    as_struct(serde_json::to_value(sharing).ok()?)
 }
 
 /// The body of a policy, as REST has it: what is not set is not there.
@@ -213,9 +259,12 @@ pub(super) fn policy_body(asked: proto::Policy) -> Value {
     put("reviewer", asked.reviewer.map(Value::String));
     put("user", asked.user.map(Value::String));
     put("public_key", asked.public_key.map(Value::String));
-    put("share", asked.share.map(Value::String));
     put("agent", asked.agent.map(Value::String));
     put("text", asked.text.map(Value::String));
+    for (name, texts) in [("layers", asked.layers), ("namespaces", asked.namespaces), ("tags", asked.tags)] {
+        put(name, (!texts.is_empty()).then(|| json!(texts)));
+    }
+    body.extend(asked.sharing.map(|rules| object(rules, &mut Vec::new())).into_iter().flatten());
     Value::Object(body)
 }
 
@@ -267,7 +316,11 @@ mod tests {
         check(json!({"kind": "reviewer", "reviewer": "usr_a", "user": "usr_b"}));
         check(json!({"kind": "runner", "public_key": "ab"}));
         check(json!({"kind": "cedar", "text": "permit(principal, action, resource);"}));
-        check(json!({"kind": "sharing", "share": "off", "agent": "agt_a"}));
+        check(json!({"kind": "write_shared", "share": "off", "scope": {"agent": "agt_a"}}));
+        check(
+            json!({"kind": "read", "steps": [{"step": "redact", "classes": ["email"]}, {"step": "anonymise"}]}),
+        );
+        check(json!({"kind": "bounds", "agent": "agt_a", "layers": ["episodic"], "tags": ["medical"]}));
     }
 
     #[test]

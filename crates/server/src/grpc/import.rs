@@ -104,7 +104,7 @@ impl Import {
 
     /// The credential is asked for again each time, so that a revoked one ends here and now.
     async fn write_one(&self, asked: proto::WriteRequest, turn: Turn) -> Result<proto::WriteReply, Refusal> {
-        let caller = self.app.engine().authenticate(&self.secret)?;
+        let caller = self.app.engine().recognise(&self.secret).await?;
         let most = self.app.limits().batch_line_bytes_max;
         if asked.encoded_len() > most {
             return Err(Refusal::new(
@@ -112,7 +112,7 @@ impl Import {
                 format!("a request of an import has at most {most} bytes"),
             ));
         }
-        let call = Call { caller, request_id: self.request_id.clone() };
+        let call = Call { caller, request_id: self.request_id.clone(), trace: None };
         self.app.engine().import(&call, draft(asked)?, turn).await.map(Into::into)
     }
 

@@ -115,6 +115,20 @@ impl Tabellion for Memory {
         .await
     }
 
+    async fn reverify(&self, request: Request<proto::ReverifyRequest>) -> Answer<proto::ReverifyReply> {
+        self.answer(request, |engine, call, asked| async move {
+            engine.reverify(&call, asked.cursor.as_deref()).await
+        })
+        .await
+    }
+
+    async fn list_flagged(
+        &self,
+        request: Request<proto::ListFlaggedRequest>,
+    ) -> Answer<proto::ListFlaggedReply> {
+        self.answer(request, |engine, call, _| async move { engine.flagged(&call).await }).await
+    }
+
     async fn list_writes(
         &self,
         request: Request<proto::ListWritesRequest>,

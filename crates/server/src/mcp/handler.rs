@@ -83,16 +83,16 @@ impl Handler {
     }
 
     /// Who calls, asked anew each time.
-    fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Call, Refusal> {
+    async fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Call, Refusal> {
         match &self.credential {
             Credential::Request => {
                 let call = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Call>());
                 call.cloned().ok_or_else(|| Refusal::new(Code::Internal, "no credential was asked for"))
             }
             Credential::Environment(key) => {
-                let caller = self.engine.authenticate(key)?;
+                let caller = self.engine.recognise(key).await?;
                 let request_id = Some(hex(&<dyn Entropy>::bytes::<16>(&SystemEntropy)));
-                Ok(Call { caller, request_id })
+                Ok(Call { caller, request_id, trace: None })
             }
         }
     }
@@ -132,7 +132,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = ToolName::from_word(&request.name) else { return Err(unknown_tool(&request.name)) };
-        let call = match self.caller(&context) {
+        let call = match self.caller(&context).await {
             Ok(call) => call,
             Err(refusal) => return Ok(refused(refusal, None).into()),
         };
@@ -252,7 +252,7 @@ mod tests {
     #[tokio::test]
     async fn a_revoked_key_stops_at_once() {
         let engine = engine();
-        let admin = Call { caller: engine.authenticate(KEY).unwrap(), request_id: None };
+        let admin = Call { caller: engine.authenticate(KEY).unwrap(), request_id: None, trace: None };
         let user = engine.create_user(&admin, "ana", None).await.unwrap();
         let key = engine.create_key(&admin, Some(&user.name), None, None).await.unwrap();
         let (mut client, served) = Client::of(Handler::over_stdio(engine.clone(), key.secret));

@@ -253,6 +253,11 @@ pub(super) struct SearchItems {
     /// At most this many results. Default: 10.
     #[schemars(range(min = 1, max = 100))]
     pub(super) k: Option<u64>,
+    /// Only your own items (private), or only what is shared (shared). Default: both.
+    #[schemars(with = "Option<SearchTier>")]
+    pub(super) tier: Option<String>,
+    /// A name for the piece of work that this belongs to. Give the same to write_item for what you conclude from it.
+    pub(super) trace_id: Option<String>,
     /// How to search. hybrid (default) goes by words, meaning and context; dense by meaning alone; lexical by words alone.
     #[schemars(with = "Option<SearchMode>")]
     pub(super) mode: Option<String>,
@@ -282,6 +287,15 @@ pub(super) struct ReportOutcome {
     pub(super) used: Option<Vec<String>>,
     /// Whether what you used them for succeeded. Leave it out if you do not know.
     pub(super) success: Option<bool>,
+}
+
+/// Whose items.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+#[expect(dead_code, reason = "only the schema is used")]
+enum SearchTier {
+    Private,
+    Shared,
 }
 
 /// How to search.

@@ -16,7 +16,8 @@ pub(super) fn written(written: &Written) -> String {
         return format!("{status}: {pending_id}, {}: {message}", code.as_str());
     }
     let (Some(id), Some(version)) = (written.id, written.version) else { return status.to_owned() };
-    let first = format!("{status}: {id} as {version}, trust {}", written.trust.as_str());
+    let shared = written.shared.map(|copy| format!(", shared as {copy}")).unwrap_or_default();
+    let first = format!("{status}: {id} as {version}, trust {}{shared}", written.trust.as_str());
     let against = written
         .against
         .iter()
@@ -110,8 +111,12 @@ pub(super) fn feedback(feedback: &Feedback) -> String {
     let decided = feedback.decided.iter().map(|(layer, approved, rejected)| {
         format!("{}: {approved} approved, {rejected} rejected", layer.as_str())
     });
+    let topics = feedback.topics.iter().map(|one| {
+        let (topic, layer) = (quoted(&one.topic), one.layer.as_str());
+        format!("about {topic}, {layer}: {} approved, {} rejected", one.approved, one.rejected)
+    });
     let rejections = feedback.rejections.iter().map(review);
-    lines(format!("reputation {reputation}"), decided.chain(rejections))
+    lines(format!("reputation {reputation}"), decided.chain(topics).chain(rejections))
 }
 
 pub(super) fn whoami(who: &WhoAmI) -> String {

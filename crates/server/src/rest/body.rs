@@ -70,6 +70,18 @@ async fn object(request: Request, app: &Arc<App>) -> Result<Map<String, Value>, 
     }
 }
 
+/// The fields of a body that is JSON, or a form if it says so: what OAuth clients send.
+pub(crate) async fn object_or_form(request: Request, app: &Arc<App>) -> Result<Map<String, Value>, Refusal> {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
+        return object(request, app).await;
+    }
+    let (parts, body) = request.into_parts();
+    let bytes = read(&parts.headers, body, app.limits().body_bytes_max).await?;
+    let fields = form_urlencoded::parse(&bytes);
+    Ok(fields.map(|(name, value)| (name.into_owned(), Value::String(value.into_owned()))).collect())
+}
+
 /// A body under its limit.
 pub(crate) async fn read(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<Bytes, Refusal> {
     let mut chunks = body.into_data_stream();

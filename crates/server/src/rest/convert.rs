@@ -13,7 +13,7 @@ use tabellion_core::provenance::Evidence;
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_engine::Notice;
 use tabellion_engine::reply::{
-    AgentReply, AuditRow, Changed, ConsistencyReply, Deferral, Feedback, Found, Ground, HeadReply,
+    AgentReply, AuditRow, Changed, ConsistencyReply, Decided, Deferral, Feedback, Found, Ground, HeadReply,
     InclusionReply, ItemReply, KeptReply, KeyReply, LogReport, NewKey, NewTenant, OutcomeReply,
     OutcomeReport, Page, Quarantined, ResourceReply, Reverted, ReviewReply, RevokedKey, SearchQuery,
     SearchReply, UserReply, Verdict, VerifyReport, VersionReply, WhoAmI, WriteStatus, Written,
@@ -40,6 +40,7 @@ impl From<Written> for WriteAnswer {
                 version: version.to_string(),
                 trust: written.trust.as_str(),
                 token: written.token.unwrap_or_default(),
+                shared_id: written.shared.map(|id| id.to_string()),
                 contradictions: written.against.into_iter().map(Into::into).collect(),
             }),
             _ => Self::Rejected(RejectedBody { status }),
@@ -179,6 +180,13 @@ impl From<Notice> for NoticeBody {
     }
 }
 
+impl From<Decided> for TopicBody {
+    fn from(decided: Decided) -> Self {
+        let Decided { layer, topic, approved, rejected } = decided;
+        Self { layer: layer.as_str(), topic, approved, rejected }
+    }
+}
+
 impl From<Feedback> for FeedbackBody {
     fn from(feedback: Feedback) -> Self {
         let decided = feedback.decided.into_iter().map(|(layer, approved, rejected)| DecidedBody {
@@ -190,6 +198,7 @@ impl From<Feedback> for FeedbackBody {
             agent: feedback.agent.to_string(),
             reputation: feedback.reputation,
             decided: decided.collect(),
+            topics: feedback.topics.into_iter().map(Into::into).collect(),
             rejections: feedback.rejections.into_iter().map(Into::into).collect(),
         }
     }
@@ -307,6 +316,10 @@ impl From<SearchBody> for SearchQuery {
             query: body.query,
             vector: body.vector,
             k: body.k,
+            tier: body.tier,
+            k_user: body.k_user,
+            k_cross: body.k_cross,
+            trace_id: body.trace_id,
             mode: body.mode,
             layers: body.layers.unwrap_or_default(),
             namespace: body.namespace,

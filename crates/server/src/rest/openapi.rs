@@ -5,7 +5,7 @@
 
 use super::dto::{PolicyNameText, WriteBody};
 use super::routes::{
-    access, batch, events, govern, items, principals, probes, reviews, roles, trail, writes,
+    access, batch, events, govern, items, principals, probes, reverify, reviews, roles, token, trail, writes,
 };
 use crate::guard::REQUEST_ID;
 use crate::refusal::RefusalBody;
@@ -36,10 +36,11 @@ use utoipa::{Modify, OpenApi, ToSchema};
         principals::list_agents, principals::create_agent,
         principals::list_resources, principals::create_resource,
         principals::list_keys, principals::create_key, principals::revoke_key,
-        principals::whoami,
+        principals::whoami, token::exchange_token,
         items::write_item, items::list_items, batch::write_batch,
         items::read_item, items::update_item, items::retract_item,
         items::rollback_item, items::pin_item, items::unpin_item, items::quarantine_item, items::release_item,
+        reverify::reverify_items, reverify::list_flagged,
         items::list_versions, items::read_provenance,
         items::search, items::report_outcome,
         writes::list_writes, writes::read_write, writes::reopen_write,
@@ -47,7 +48,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         events::follow_reviews,
         govern::read_feedback, govern::suspend_agent, govern::resume_agent, govern::revert_agent,
         govern::set_policy, govern::remove_policy, govern::list_policies, govern::set_schema, govern::list_schemas,
-        access::grant_edge, access::revoke_edge, access::list_edges,
+        access::grant_edge, access::put_edge, access::revoke_edge, access::list_edges,
         roles::set_role, roles::read_role, roles::list_roles, roles::remove_role, roles::assign_role, roles::unassign_role,
         access::who_sees, access::what_is_seen, access::explain_item, access::explain_pair,
         access::retire_agent, access::activate_agent, access::delete_agent,
@@ -82,13 +83,14 @@ struct EveryOperation;
 const UPDATE: &str = "Update";
 
 /// The operations that go without a body: every field of it may be left out.
-const BODY_OPTIONAL: [&str; 12] = [
+const BODY_OPTIONAL: [&str; 13] = [
     "rollback_item",
     "pin_item",
     "unpin_item",
     "quarantine_item",
     "release_item",
     "write_batch",
+    "reverify_items",
     "grant_edge",
     "revoke_edge",
     "remove_policy",
@@ -113,7 +115,7 @@ impl Modify for EveryOperation {
         let components = openapi.components.get_or_insert_with(Components::new);
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
-            .description(Some("an API key, `tab_…`"))
+            .description(Some("an API key, `tab_…`, or a JSON Web Token"))
             .build();
         components.add_security_scheme("key", SecurityScheme::Http(scheme));
         components.schemas.extend(update(components).map(|schema| (UPDATE.to_owned(), schema)));

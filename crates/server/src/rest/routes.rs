@@ -9,8 +9,10 @@ pub(super) mod govern;
 pub(super) mod items;
 pub(super) mod principals;
 pub(super) mod probes;
+pub(super) mod reverify;
 pub(super) mod reviews;
 pub(super) mod roles;
+pub(super) mod token;
 pub(super) mod trail;
 pub(super) mod writes;
 

@@ -1,5 +1,7 @@
 //! How long many things took, in order: what half of them, and nearly all of them, stayed below.
 
+pub(super) use super::super::bar::{Bar, Bound};
+
 use super::bare::now;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -27,6 +29,10 @@ impl Latencies {
         self.0.push(took);
     }
 
+    pub(super) fn extend(&mut self, more: &Self) {
+        self.0.extend_from_slice(&more.0);
+    }
+
     /// What this share of them stayed below, in milliseconds.
     pub(super) fn ms(&self, share: f64) -> f64 {
         let mut sorted = self.0.clone();
@@ -42,47 +48,6 @@ impl Latencies {
 
     pub(super) fn json(&self) -> Value {
         json!({"p50_ms": self.ms(0.5), "p95_ms": self.ms(0.95), "p99_ms": self.ms(0.99)})
-    }
-}
-
-/// What a figure has to reach.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Bound {
-    AtMost(f64),
-    AtLeast(f64),
-}
-
-/// A figure beside what it has to reach.
-#[derive(Debug, Clone)]
-pub(super) struct Bar {
-    pub(super) what: String,
-    pub(super) found: f64,
-    pub(super) bound: Bound,
-}
-
-impl Bar {
-    pub(super) fn is_met(&self) -> bool {
-        match self.bound {
-            Bound::AtMost(most) => self.found <= most,
-            Bound::AtLeast(least) => self.found >= least,
-        }
-    }
-
-    pub(super) fn line(&self) -> String {
-        let bound = match self.bound {
-            Bound::AtMost(most) => format!("at most {most}"),
-            Bound::AtLeast(least) => format!("at least {least}"),
-        };
-        let verdict = if self.is_met() { "met" } else { "MISSED" };
-        format!("  {:<52} {:>9.3}   {bound:<14} {verdict}", self.what, self.found)
-    }
-
-    pub(super) fn json(&self) -> Value {
-        let (bound, value) = match self.bound {
-            Bound::AtMost(most) => ("at_most", most),
-            Bound::AtLeast(least) => ("at_least", least),
-        };
-        json!({"what": self.what, "found": self.found, bound: value, "met": self.is_met()})
     }
 }
 

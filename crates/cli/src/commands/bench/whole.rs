@@ -104,7 +104,7 @@ async fn owners(engine: &Engine, admin: &Call) -> Result<Vec<Owner>> {
         let key = engine.create_key(admin, Some(&name), None, None).await;
         let key = key.map_err(|refusal| anyhow!(refusal.message))?;
         let caller = engine.authenticate(&key.secret).map_err(|refusal| anyhow!(refusal.message))?;
-        owners.push(Owner { call: Call { caller, request_id: None }, thousandths });
+        owners.push(Owner { call: Call { caller, request_id: None, trace: None }, thousandths });
     }
     Ok(owners)
 }

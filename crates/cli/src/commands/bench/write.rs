@@ -128,7 +128,7 @@ pub(super) fn open_with(data: &Path, embedder: Option<Arc<dyn Embedder>>) -> Res
     let (engine, first) = Engine::open(options)?;
     let first = first.ok_or_else(|| anyhow!("the scratch directory was not empty"))?;
     let caller = engine.authenticate(&first.admin_key).map_err(|refusal| anyhow!(refusal.message))?;
-    Ok((engine, Call { caller, request_id: None }))
+    Ok((engine, Call { caller, request_id: None, trace: None }))
 }
 
 /// How many bytes one write puts into the log file's rows, trail included: what the bare rows must hold too.

@@ -116,9 +116,8 @@ fn one_policy(loose: bool) -> impl Strategy<Value = String> {
         r#""total_chars":90"#,
         r#""min_similarity":0.25"#,
         r#""max_age":"P3D""#,
-        r#""share":"off""#,
-        r#""private_parents":"block""#,
     ];
+    let also = [r#","share":"off""#, r#","private_parents":"block""#];
     let window = r#""window":{"from":"2020-01-01T00:00:00Z"}"#;
     let user = format!(r#""user":"{}""#, crate::id::UserId::from_bytes([1; 16]));
     let agent = format!(r#""agent":"{}""#, crate::id::AgentId::from_bytes([2; 16]));
@@ -130,15 +129,17 @@ fn one_policy(loose: bool) -> impl Strategy<Value = String> {
         -2..3i32,
         proptest::sample::subsequence(steps.to_vec(), 0..4),
         proptest::sample::subsequence(limits.to_vec(), 0..4),
+        proptest::sample::subsequence(also.to_vec(), 0..=2),
         1..9u32,
     );
-    parts.prop_map(move |(id, scope, priority, steps, limits, n)| {
+    parts.prop_map(move |(id, scope, priority, steps, limits, also, n)| {
         let limits: Vec<String> = limits.iter().map(|limit| limit.replace('3', &n.to_string())).collect();
         format!(
-            r#"{{"id":"{id}","kind":"read","scope":{{{}}},"priority":{priority},"steps":[{}],"limits":{{{}}},"overridable":[{overridable}]}}"#,
+            r#"{{"id":"{id}","kind":"read","scope":{{{}}},"priority":{priority},"steps":[{}],"limits":{{{}}}{},"overridable":[{overridable}]}}"#,
             scope.join(","),
             steps.join(","),
-            limits.join(",")
+            limits.join(","),
+            also.concat()
         )
     })
 }
@@ -209,7 +210,7 @@ proptest! {
         let before = composed(&all);
         let after = before.clone().and(&composed(&[more]));
         prop_assert!(after.is_as_tight_as(&before));
-        let subject = Subject { key: None, text: &text, kind: "note", labels: &["hr"] };
+        let subject = Subject { key: None, text: &text, kind: "note", labels: &["hr".to_owned()] };
         prop_assert!(before.denies(&subject).is_none() || after.denies(&subject).is_some());
     }
 

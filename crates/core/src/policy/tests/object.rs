@@ -14,8 +14,7 @@ fn pair(user: u8, agent: u8) -> Pair {
 }
 
 fn faults(json: &str) -> Vec<String> {
-    let policy: SharingPolicy = serde_json::from_str(json).unwrap();
-    policy.check().unwrap_err().into_iter().map(|fault| fault.path).collect()
+    super::check(json).unwrap_err().into_iter().map(|fault| fault.path).collect()
 }
 
 /// SHARE-14: the whole object, there and back.
@@ -23,17 +22,17 @@ fn faults(json: &str) -> Vec<String> {
 fn a_policy_round_trips() {
     let user = UserId::from_bytes([1; 16]);
     let json = format!(
-        r#"{{"id":"night","kind":"read","scope":{{"user":"{user}","window":{{"weekly":[{{"day":"mon","from":"22:00","to":"06:00"}}],
+        r#"{{"scope":{{"user":"{user}","window":{{"weekly":[{{"day":"mon","from":"22:00","to":"06:00"}}],
         "zone":"America/New_York"}}}},"priority":3,"steps":[{{"step":"block","labels":["hr"],"kinds":["diary"],"patterns":["(?i)payroll"]}},
         {{"step":"keyword","allow":["rust"],"deny":["salary"]}},{{"step":"redact","classes":["email"],"custom":[{{"class":"ticket","pattern":"T-\\d+"}}]}},
         {{"step":"anonymise"}},{{"step":"pseudonymise"}},{{"step":"paraphrase","keep":3}}],
-        "limits":{{"count":5,"chars":100,"total_chars":300,"min_similarity":0.25,"max_age":"P30D","share":"on","private_parents":"block"}},
+        "limits":{{"count":5,"chars":100,"total_chars":300,"min_similarity":0.25,"max_age":"P30D"}},"share":"on","private_parents":"block",
         "overridable":["count","share"]}}"#
     );
     let read: SharingPolicy = serde_json::from_str(&json).unwrap();
     let again: SharingPolicy = serde_json::from_str(&serde_json::to_string(&read).unwrap()).unwrap();
     assert_eq!(read, again);
-    let checked = read.check().unwrap();
+    let checked = read.check("night", PolicyKind::Read).unwrap();
     assert_eq!((checked.id(), checked.kind(), checked.user()), ("night", PolicyKind::Read, Some(user)));
     let composed = Composed::from(&checked);
     let limits = composed.limits();
@@ -46,17 +45,17 @@ fn a_policy_round_trips() {
 #[test]
 fn what_is_no_policy_is_refused() {
     for json in [
-        r#"{"id":"a","kind":"read","colour":"red"}"#,
-        r#"{"id":"a","kind":"read","scope":{"group":"x"}}"#,
-        r#"{"id":"a","kind":"read","steps":[{"step":"dance"}]}"#,
-        r#"{"id":"a","kind":"read","steps":[{"step":"anonymise","names":[]}]}"#,
-        r#"{"id":"a","kind":"read","limits":{"most":3}}"#,
-        r#"{"id":"a","kind":"read","limits":{"count":-1}}"#,
+        r#"{"colour":"red"}"#,
+        r#"{"scope":{"group":"x"}}"#,
+        r#"{"steps":[{"step":"dance"}]}"#,
+        r#"{"steps":[{"step":"anonymise","names":[]}]}"#,
+        r#"{"limits":{"most":3}}"#,
+        r#"{"limits":{"count":-1}}"#,
     ] {
         assert!(serde_json::from_str::<SharingPolicy>(json).is_err(), "{json}");
     }
     let check = |json: &str, expected: &[&str]| assert_eq!(faults(json), expected, "{json}");
-    check(r#"{"id":"","kind":"write"}"#, &["/id", "/kind"]);
+    check(r#"{"id":"","kind":"read"}"#, &["/id"]);
     check(
         r#"{"id":"a","kind":"read","scope":{"user":"jane","agent":"usr_x"}}"#,
         &["/scope/user", "/scope/agent"],
@@ -75,8 +74,8 @@ fn what_is_no_policy_is_refused() {
     check(r#"{"id":"a","kind":"read","steps":[{"step":"redact","classes":[]}]}"#, &["/steps/0"]);
     let custom = r#"{"id":"a","kind":"read","steps":[{"step":"redact","custom":[{"class":"email","pattern":"a*"},{"class":"A]","pattern":"a"}]}]}"#;
     check(custom, &["/steps/0/custom/0/class", "/steps/0/custom/0/pattern", "/steps/0/custom/1/class"]);
-    let limits = r#"{"id":"a","kind":"read","limits":{"min_similarity":2,"max_age":"30 days","share":"yes","private_parents":"no"}}"#;
-    check(limits, &["/limits/min_similarity", "/limits/max_age", "/limits/share", "/limits/private_parents"]);
+    let limits = r#"{"id":"a","kind":"read","limits":{"min_similarity":2,"max_age":"30 days"},"share":"yes","private_parents":"no"}"#;
+    check(limits, &["/limits/min_similarity", "/limits/max_age", "/share", "/private_parents"]);
     check(r#"{"id":"a","kind":"read","overridable":["steps"]}"#, &["/overridable/0"]);
 }
 
@@ -154,10 +153,13 @@ fn any_policy_can_deny() {
     let keyword = policy(r#"{"id":"k","kind":"read","steps":[{"step":"keyword","deny":["salary"]}]}"#);
     let composed = Composed::of([&block, &keyword], PolicyKind::Read, pair(1, 2), Timestamp::default());
     let check = |key: Option<&str>, text: &str, kind: &str, labels: &[&str], expected: Option<Denied>| {
-        assert_eq!(composed.denies(&Subject { key, text, kind, labels }), expected, "{text}");
+        let labels: Vec<String> = labels.iter().map(ToString::to_string).collect();
+        assert_eq!(composed.denies(&Subject { key, text, kind, labels: &labels }), expected, "{text}");
     };
     check(None, "plain", "note", &[], None);
     check(None, "plain", "note", &["x", "hr"], Some(Denied::Block));
+    check(None, "plain", "note", &["label:hr"], Some(Denied::Block));
+    check(None, "plain", "note", &["label:x", "my label:hr"], None);
     check(None, "plain", "diary", &[], Some(Denied::Block));
     check(None, "the PayRoll", "note", &[], Some(Denied::Block));
     check(Some("payroll?"), "plain", "note", &[], Some(Denied::Block));
@@ -168,7 +170,7 @@ fn any_policy_can_deny() {
 #[test]
 fn private_parents_are_blocked_transformed_or_allowed() {
     let with = |word: &str| {
-        let json = format!(r#"{{"id":"p","kind":"write_shared","limits":{{"private_parents":"{word}"}}}}"#);
+        let json = format!(r#"{{"id":"p","kind":"write_shared","steps":[],"private_parents":"{word}"}}"#);
         Composed::of([&policy(&json)], PolicyKind::WriteShared, pair(1, 2), Timestamp::default())
     };
     assert!(with("block").for_private_parents().is_none());
@@ -186,9 +188,10 @@ fn private_parents_are_blocked_transformed_or_allowed() {
 #[test]
 fn shared_writes_are_cleaned_by_default() {
     let own = policy(&format!(
-        r#"{{"id":"u","kind":"write_shared","scope":{{"user":"{}"}},"limits":{{"share":"on"}}}}"#,
+        r#"{{"id":"u","kind":"write_shared","scope":{{"user":"{}"}},"share":"on"}}"#,
         UserId::from_bytes([1; 16])
     ));
+    let open = policy(r#"{"id":"o","kind":"write_shared","share":"on"}"#);
     let global =
         policy(r#"{"id":"g","kind":"write_shared","steps":[{"step":"redact","classes":["email"]}]}"#);
     let composed = |policies: &[&crate::policy::CheckedPolicy]| {
@@ -197,6 +200,7 @@ fn shared_writes_are_cleaned_by_default() {
     assert_eq!(*composed(&[]).detectors(), Detectors::all());
     assert_eq!(*composed(&[&own]).detectors(), Detectors::all());
     assert_eq!(composed(&[&own]).share(), Share::On);
+    assert_eq!(*composed(&[&open]).detectors(), Detectors::all());
     assert_eq!(*composed(&[&own, &global]).detectors(), Detectors::of([Class::Email]));
     assert!(Composed::of([], PolicyKind::WritePrivate, pair(1, 2), Timestamp::default()).is_verbatim());
 }

@@ -1,12 +1,9 @@
 //! What many versions have in common, as far as anybody's sight can depend on it (SHARE-34).
 
 use crate::id::{AgentId, ResourceId};
-use crate::item::{Layer, Tier};
+use crate::item::{Content, Layer, Tier, label_of};
 use crate::log::WrittenVersion;
 use crate::view::Opened;
-
-/// What a tag begins with that labels a version for policies.
-const LABEL: &str = "label:";
 
 /// What many versions have in common. A caller sees all of a class that it may own, or nothing of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, minicbor::Encode, minicbor::Decode)]
@@ -49,6 +46,16 @@ impl Class {
                 Told::default()
             }
         };
+        Self::made_of(written, told)
+    }
+
+    /// The class of a version that is about to be written with this content.
+    #[must_use]
+    pub fn to_be(written: &WrittenVersion, content: &Content) -> Self {
+        Self::made_of(written, Told { kind: content.kind.clone(), tags: content.tags.clone() })
+    }
+
+    fn made_of(written: &WrittenVersion, told: Told) -> Self {
         Self {
             agents: written.agents.clone(),
             resources: written.resources.clone(),
@@ -63,7 +70,7 @@ impl Class {
     #[must_use]
     pub fn labels_of(tags: &[String]) -> Vec<String> {
         let mut labels: Vec<String> =
-            tags.iter().filter_map(|tag| tag.strip_prefix(LABEL)).map(str::to_owned).collect();
+            tags.iter().filter_map(|tag| label_of(tag)).map(str::to_owned).collect();
         labels.sort_unstable();
         labels.dedup();
         labels

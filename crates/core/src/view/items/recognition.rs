@@ -1,14 +1,52 @@
 //! What versions are found by besides their ids: fingerprints, who wrote them, what they derive from.
 
-use super::{ItemsView, Moment, Place, Row, Version};
+use super::{Alike, Item, ItemsView, Moment, Place, Row, Version};
 use crate::canonical::Hash;
 use crate::gate::Likeness;
-use crate::id::{AgentId, VersionId};
+use crate::id::{AgentId, ItemId, VersionId};
 use crate::item::{Layer, Status, Tier};
 use crate::log::{Lsn, Prints};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
+impl Alike {
+    fn rows(&self) -> &[Row] {
+        match self {
+            Self::One(row) => std::slice::from_ref(row),
+            Self::Several(rows) => rows,
+        }
+    }
+
+    fn add(all: &mut HashMap<Place, Self>, place: Place, row: Row) {
+        match all.entry(place) {
+            Entry::Vacant(free) => drop(free.insert(Self::One(row))),
+            Entry::Occupied(mut taken) => match taken.get_mut() {
+                Self::Several(rows) => rows.push(row),
+                Self::One(first) => *taken.get_mut() = Self::Several(vec![*first, row]),
+            },
+        }
+    }
+
+    fn remove(all: &mut HashMap<Place, Self>, place: Place, row: Row) {
+        let Entry::Occupied(mut taken) = all.entry(place) else { return };
+        if let Self::Several(rows) = taken.get_mut() {
+            rows.retain(|one| *one != row);
+        }
+        match taken.get().rows() {
+            [one] if *one == row => drop(taken.remove()),
+            [one] => *taken.get_mut() = Self::One(*one),
+            _ => {}
+        }
+    }
+}
+
 impl ItemsView {
+    /// The copy in the shared pool of a private item.
+    #[must_use]
+    pub fn copy_of(&self, item: ItemId) -> Option<&Item> {
+        self.items.get(*self.copy_of.get(&item)? as usize)
+    }
+
     /// The versions that a version derives from or cites.
     pub fn sources_of<'a>(&'a self, version: &'a Version) -> impl Iterator<Item = &'a Version> {
         version.sources.iter().filter_map(|row| self.version(*row))
@@ -33,7 +71,8 @@ impl ItemsView {
         self.in_session.get(session).copied().unwrap_or(0)
     }
 
-    /// The active version with this content, or else with this triple, in a namespace and layer.
+    /// The newest active version with this content, or else with this triple, in a namespace and layer, among those that
+    /// are seen: one that is hidden stands before no other (SHARE-42).
     #[must_use]
     pub fn twin(
         &self,
@@ -41,11 +80,13 @@ impl ItemsView {
         namespace: &str,
         layer: Layer,
         at: Moment,
+        seen: impl Fn(&Version) -> bool,
     ) -> Option<(&Version, Likeness)> {
         let namespace = self.namespaces.iter().position(|known| known == namespace)? as u32;
-        let found = |rows: &HashMap<Place, Row>, print: Hash| {
-            let version = self.version(*rows.get(&(print, namespace, layer))?)?;
-            version.is_active_at(at).then_some(version)
+        let found = |rows: &HashMap<Place, Alike>, print: Hash| {
+            let alike = rows.get(&(print, namespace, layer))?.rows();
+            let versions = alike.iter().rev().filter_map(|row| self.version(*row));
+            versions.into_iter().find(|version| version.is_active_at(at) && seen(version))
         };
         let exact = found(&self.content_of, prints.content).map(|version| (version, Likeness::Exact));
         let structural = || {
@@ -71,13 +112,16 @@ impl ItemsView {
     pub(super) fn recognise(&mut self, version: &Version, row: Row) {
         if version.ended.is_none() {
             let place = |print| (print, version.namespace, version.layer);
-            self.content_of.insert(place(version.prints.content), row);
+            Alike::add(&mut self.content_of, place(version.prints.content), row);
             if let Some(triple) = version.prints.triple {
-                self.triple_of.insert(place(triple), row);
+                Alike::add(&mut self.triple_of, place(triple), row);
             }
         }
         if let Some((_, Status::Retracted)) = version.ended {
             self.retracted.insert(version.prints.content);
+        }
+        if let Some(origin) = version.origin {
+            self.copy_of.insert(origin, version.item);
         }
         if let Some(agent) = version.agent {
             self.written_by.entry(agent).or_default().push(row);
@@ -94,14 +138,9 @@ impl ItemsView {
     pub(super) fn unrecognise(&mut self, row: Row, status: Status) {
         let Some(version) = self.versions.get(row as usize) else { return };
         let place = |print| (print, version.namespace, version.layer);
-        let content = place(version.prints.content);
-        if self.content_of.get(&content) == Some(&row) {
-            self.content_of.remove(&content);
-        }
-        if let Some(triple) = version.prints.triple.map(place)
-            && self.triple_of.get(&triple) == Some(&row)
-        {
-            self.triple_of.remove(&triple);
+        Alike::remove(&mut self.content_of, place(version.prints.content), row);
+        if let Some(triple) = version.prints.triple.map(place) {
+            Alike::remove(&mut self.triple_of, triple, row);
         }
         if status == Status::Retracted {
             self.retracted.insert(version.prints.content);
@@ -129,7 +168,7 @@ impl ItemsView {
             if let Some((lsn, _)) = version.ended {
                 self.ended.push((lsn, row as Row));
             }
-            *self.layer_versions.entry((version.owner, version.namespace, version.layer)).or_default() += 1;
+            *self.layer_versions.entry(version.counted_with()).or_default() += 1;
             if row >= self.lapsed as usize {
                 self.token_of.insert(version.token, row as Row);
                 if let Some(request) = version.request {

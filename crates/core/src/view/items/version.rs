@@ -55,7 +55,8 @@ pub struct Version {
     pub(super) token: Hash,
     #[cbor(n(15), with = "minicbor::bytes")]
     pub(super) request: Option<Hash>,
-    /// The number of this version within its owner's namespace and layer: a count over what others wrote would tell of it.
+    /// The number of this version among those of its namespace and layer that are seen by whoever sees it: a count over
+    /// others would tell of them.
     #[n(16)]
     pub layer_version: u64,
     /// The agent that wrote it.
@@ -73,9 +74,21 @@ pub struct Version {
     /// How many known items it spoke against.
     #[n(21)]
     pub against: u32,
+    /// For a shared copy, the item of its owner's private one.
+    #[n(22)]
+    pub origin: Option<ItemId>,
 }
 
+/// Versions that are numbered together: those that whoever sees one of them sees all of, by owner (none for the shared pool),
+/// class, namespace and layer.
+pub(super) type Numbered = (Option<UserId>, u32, u32, Layer);
+
 impl Version {
+    pub(super) fn counted_with(&self) -> Numbered {
+        let owner = (self.tier == Tier::Private).then_some(self.owner);
+        (owner, self.class, self.namespace, self.layer)
+    }
+
     /// Its class, as a row of [`super::ItemsView::classes`].
     #[must_use]
     pub const fn class(&self) -> u32 {

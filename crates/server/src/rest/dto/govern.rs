@@ -1,6 +1,7 @@
 //! Bodies of the operations on held and kept writes, policies and schemas, and of those that stop or take back.
 
 use super::ChangedBody;
+use super::sharing::SharingPolicyBody;
 use super::words::*;
 use crate::refusal::ContradictionBody;
 use serde::{Deserialize, Serialize};
@@ -282,6 +283,8 @@ pub(crate) struct FeedbackBody {
     pub(crate) reputation: Option<f64>,
     /// Held writes by how they were decided.
     pub(crate) decided: Vec<DecidedBody>,
+    /// The same by layer and topic: the busiest first, at most twenty.
+    pub(crate) topics: Vec<TopicBody>,
     /// The latest refusals by people, newest first.
     pub(crate) rejections: Vec<ReviewBody>,
 }
@@ -293,6 +296,21 @@ pub(crate) struct DecidedBody {
     /// The layer.
     #[schema(value_type = LayerWord)]
     pub(crate) layer: &'static str,
+    /// How many people said yes to.
+    pub(crate) approved: u64,
+    /// How many people said no to.
+    pub(crate) rejected: u64,
+}
+
+/// Held writes about one thing, by how they were decided.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DecidedTopic)]
+pub(crate) struct TopicBody {
+    /// Their layer.
+    #[schema(value_type = LayerWord)]
+    pub(crate) layer: &'static str,
+    /// What they are about: the subject of the triple, else the key, else the kind, in lower case.
+    pub(crate) topic: String,
     /// How many people said yes to.
     pub(crate) approved: u64,
     /// How many people said no to.
@@ -391,18 +409,12 @@ pub(crate) enum PolicyBody {
         #[schema(minimum = 1, maximum = 10)]
         approvals: u32,
     },
-    /// Whether what is written may be shared, everywhere or for one user or agent; it cannot be turned on yet.
-    Sharing {
-        /// `off`.
-        #[schema(value_type = ShareWord)]
-        share: String,
-        /// Only for this user, by id or name.
-        #[schema(value_type = Option<ReferenceText>, nullable = false)]
-        user: Option<String>,
-        /// Only for this agent, by id or name.
-        #[schema(value_type = Option<ReferenceText>, nullable = false)]
-        agent: Option<String>,
-    },
+    /// What is kept back or changed of what is read.
+    Read(SharingPolicyBody),
+    /// What is changed of what is written for oneself.
+    WritePrivate(SharingPolicyBody),
+    /// What is changed of what is written for others, and whether anything is.
+    WriteShared(SharingPolicyBody),
     /// Who may look at the held writes of whom, by id or name.
     Reviewer {
         /// Who reviews.
@@ -423,6 +435,21 @@ pub(crate) enum PolicyBody {
         /// An Ed25519 key.
         #[schema(pattern = "^[0-9a-fA-F]{64}$")]
         public_key: String,
+    },
+    /// Where an agent may write, and about what; a list that is left out or empty does not bind.
+    Bounds {
+        /// The agent, by id or name.
+        #[schema(value_type = ReferenceText)]
+        agent: String,
+        /// Only to these layers.
+        #[schema(value_type = Option<Vec<LayerWord>>, nullable = false, max_items = 5)]
+        layers: Option<Vec<String>>,
+        /// Only to these namespaces.
+        #[schema(nullable = false, max_items = 100)]
+        namespaces: Option<Vec<String>>,
+        /// Only items with these tags: at least one of them, and no other.
+        #[schema(value_type = Option<Vec<TagText>>, nullable = false, max_items = 100)]
+        tags: Option<Vec<String>>,
     },
 }
 

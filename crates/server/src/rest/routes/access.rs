@@ -43,6 +43,33 @@ pub(crate) async fn grant_edge(
     Ok((StatusCode::CREATED, Json(SetBody { token })))
 }
 
+/// Grant an edge, or replace its times
+///
+/// The same as `POST`, for clients that put what should be.
+#[utoipa::path(
+    put, path = "/v1/edges/{graph}/{source}/{target}", tag = "access", request_body = GrantBody,
+    params(
+        ("graph" = GraphWord, Path, description = "which graph"),
+        ("source" = ReferenceText, Path, description = "the user of `ua` or agent of `ar`, by id or name"),
+        ("target" = ReferenceText, Path, description = "the agent of `ua` or resource of `ar`, by id or name"),
+    ),
+    responses(
+        (status = 200, description = "granted", body = SetBody),
+        (status = 404, description = "no such graph, user, agent or resource", body = RefusalBody),
+        (status = 409, description = "the state forbids it", body = RefusalBody),
+    )
+)]
+pub(crate) async fn put_edge(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    edge: EdgeAt,
+    _: NoParams,
+    AdminBody(body): AdminBody<GrantBody>,
+) -> Answer<SetBody> {
+    let token = app.engine().grant(&call, edge.parts(), body.into()).await?;
+    Ok(Json(SetBody { token }))
+}
+
 /// Revoke an edge
 ///
 /// For admins. It counts from the next read on, for what was written before as well.

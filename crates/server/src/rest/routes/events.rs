@@ -89,7 +89,7 @@ impl Follower {
     /// Who listens, asked anew each time: a revoked key ends here and now.
     fn caller(&self) -> Result<Call, Refusal> {
         let caller = self.app.engine().authenticate(&self.secret)?;
-        Ok(Call { caller, request_id: self.request_id.clone() })
+        Ok(Call { caller, request_id: self.request_id.clone(), trace: None })
     }
 
     /// The event of a notice, if this caller may hear of it.

@@ -1,0 +1,268 @@
+//! What policies make of a text: on the way into the memory of its user, into the shared pool, and out to a reader
+//! (SHARE-14 to 20).
+
+use crate::Call;
+use crate::reply::ItemReply;
+use crate::tenant::Tenant;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use tabellion_core::access::Caller;
+use tabellion_core::error::{Code, Fault, Refusal};
+use tabellion_core::gate::{GateName, Replaces, WriteRequest};
+use tabellion_core::id::AgentId;
+use tabellion_core::item::{Content, Tier, TierWish};
+use tabellion_core::log::AgentStatus;
+use tabellion_core::policy::{
+    Classes, Composed, Ground, Limits, NameClass, Names, Pair, Person, PolicyKind, Share, Subject, shorten,
+};
+use tabellion_core::provenance::{Evidence, Provenance, SourceType};
+use tabellion_core::seal::Secret;
+use tabellion_core::view::{Class, IdentityView, Version, Views};
+
+/// The user that a first start makes; its name is a common word and names nobody.
+const FIRST_USER: &str = "admin";
+
+/// Everybody's names, ready to be found in a text, and how many users they were taken from.
+#[derive(Default)]
+pub(crate) struct Directory(Mutex<Option<(usize, Arc<Names>)>>);
+
+impl Directory {
+    fn names(&self, identity: &IdentityView) -> Arc<Names> {
+        let count = identity.users().len();
+        let mut kept = self.0.lock();
+        if let Some((_, names)) = kept.as_ref().filter(|(known, _)| *known == count) {
+            return Arc::clone(names);
+        }
+        let people: Vec<Person> = identity
+            .users()
+            .iter()
+            .filter(|user| user.name != FIRST_USER)
+            .map(|user| Person {
+                class: NameClass::User,
+                name: user.name.clone(),
+                aliases: vec![user.id.to_string()],
+            })
+            .collect();
+        let names = Arc::new(Names::of(&people));
+        *kept = Some((count, Arc::clone(&names)));
+        names
+    }
+}
+
+/// What holds for one caller, with what it takes to do it.
+#[derive(Clone)]
+pub(crate) struct Chain {
+    composed: Composed,
+    names: Arc<Names>,
+    key: Secret,
+}
+
+impl Chain {
+    fn of(tenant: &Tenant, views: &Views, composed: Composed) -> Self {
+        Self {
+            composed,
+            names: tenant.directory.names(&views.identity),
+            key: tenant.shared.keys.tenant_secret().derive("tabellion/v1/pseudonym"),
+        }
+    }
+
+    /// What holds for what a caller reads. A person reads through all of their agents, under the policies of each (SHARE-12).
+    pub(crate) fn of_reading(tenant: &Tenant, caller: &Caller, views: &Views) -> Self {
+        let mut composed = composed(tenant, caller, views, PolicyKind::Read, caller.agent());
+        if caller.is_person() {
+            let at = tenant.moment(views);
+            let works = |agent: &AgentId| views.graphs.status_at(*agent, at.lsn) == AgentStatus::Active;
+            for agent in views.graphs.agents_of(caller.user(), at).into_iter().filter(works) {
+                composed = composed.and(&self::composed(tenant, caller, views, PolicyKind::Read, agent));
+            }
+        }
+        Self::of(tenant, views, composed)
+    }
+
+    fn ground<T>(&self, run: impl FnOnce(&Ground<'_>) -> T) -> T {
+        run(&Ground { names: &[&self.names], key: &self.key })
+    }
+
+    pub(crate) fn content(&self, content: &Content) -> Content {
+        self.ground(|ground| self.composed.content(content, ground))
+    }
+
+    /// A content as it may be written; nothing if it may not. Who sees it hangs on its labels, so what a step would take a
+    /// label from, or give one, is not written at all (SHARE-31).
+    pub(crate) fn written(&self, content: &Content) -> Option<Content> {
+        let made = self.content(content);
+        let is_labelled_alike = Class::labels_of(&made.tags) == Class::labels_of(&content.tags);
+        let says_something = !made.text.trim().is_empty();
+        (is_labelled_alike && says_something && !self.denies(content)).then_some(made)
+    }
+
+    pub(crate) fn evidence(&self, evidence: &[Evidence]) -> Vec<Evidence> {
+        self.ground(|ground| evidence.iter().map(|one| self.composed.evidence(one, ground)).collect())
+    }
+
+    pub(crate) fn text(&self, text: &str) -> String {
+        self.ground(|ground| self.composed.transform(text, ground))
+    }
+
+    /// Whether a policy keeps a content back.
+    pub(crate) fn denies(&self, content: &Content) -> bool {
+        self.composed.denies(&Subject::from(content)).is_some()
+    }
+
+    /// Whether everything passes as it is.
+    pub(crate) fn is_verbatim(&self) -> bool {
+        self.composed.is_verbatim()
+    }
+
+    /// The built-in classes that are redacted.
+    pub(crate) fn redacted(&self) -> Classes {
+        self.composed.detectors().built_in()
+    }
+
+    /// Whether a pattern of a policy's own is redacted in a content. The index knows the words that it matches, so whoever may
+    /// not see them does not find the text at all (SHARE-21).
+    pub(crate) fn is_unsearchable(&self, content: &Content) -> bool {
+        let detectors = self.composed.detectors();
+        detectors.finds_custom(&content.text)
+            || content.key.as_ref().is_some_and(|key| detectors.finds_custom(key))
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.composed.limits()
+    }
+
+    /// An item as it may be shown; nothing if it may not.
+    pub(crate) fn shown(&self, item: ItemReply) -> Option<ItemReply> {
+        if self.is_verbatim() {
+            return Some(item);
+        }
+        if self.denies(&item.content) {
+            return None;
+        }
+        let mut content = self.content(&item.content);
+        if let Some(chars) = self.limits().chars {
+            content.text = shorten(&content.text, chars).to_owned();
+        }
+        Some(ItemReply { content, evidence: self.evidence(&item.evidence), ..item })
+    }
+
+    /// A record of provenance as it may be shown.
+    pub(crate) fn shown_provenance(&self, mut record: Provenance) -> Provenance {
+        record.evidence_refs = self.evidence(&record.evidence_refs);
+        let texts = [&mut record.retrieval_query, &mut record.agent_justification];
+        for text in texts.into_iter().flatten() {
+            *text = self.text(text);
+        }
+        record
+    }
+}
+
+fn composed(tenant: &Tenant, caller: &Caller, views: &Views, kind: PolicyKind, agent: AgentId) -> Composed {
+    views.policies.composed(kind, Pair { user: caller.user(), agent }, tenant.now())
+}
+
+/// Whether what a caller writes may be shared.
+pub(crate) fn is_on(tenant: &Tenant, caller: &Caller, views: &Views) -> bool {
+    composed(tenant, caller, views, PolicyKind::WriteShared, caller.agent()).share() == Share::On
+}
+
+/// What others are given of a write.
+pub(crate) struct Copy {
+    pub(crate) chain: Chain,
+    pub(crate) content: Content,
+}
+
+/// Makes of a write what policies make of it: what its user keeps, or what others see, or both (SHARE-19). The copy for
+/// others is made of what was sent, not of what is kept.
+pub(crate) fn shape(
+    tenant: &Tenant,
+    call: &Call,
+    request: &mut WriteRequest,
+) -> Result<(Tier, Option<Copy>), Refusal> {
+    let views = tenant.shared.views.read();
+    let is_for_others = match request.tier {
+        TierWish::Shared => true,
+        TierWish::Private | TierWish::Both => false,
+        TierWish::Auto => replaced(&views, request).is_some_and(|version| version.tier == Tier::Shared),
+    };
+    if !is_on(tenant, &call.caller, &views) {
+        let kept = kept(tenant, call, &views, request)?;
+        request.content = kept;
+        return Ok((if is_for_others { Tier::Shared } else { Tier::Private }, None));
+    }
+    if is_for_others {
+        request.content = copied(tenant, call, &views, request)?.content;
+        return Ok((Tier::Shared, None));
+    }
+    let copy = match request.tier {
+        TierWish::Private => None,
+        TierWish::Both => Some(copied(tenant, call, &views, request)?),
+        TierWish::Auto | TierWish::Shared => copied(tenant, call, &views, request).ok(),
+    };
+    request.content = kept(tenant, call, &views, request)?;
+    Ok((Tier::Private, copy))
+}
+
+/// What its user keeps.
+fn kept(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> Result<Content, Refusal> {
+    let composed = composed(tenant, &call.caller, views, PolicyKind::WritePrivate, call.caller.agent());
+    let chain = Chain::of(tenant, views, composed);
+    chain.written(&request.content).ok_or_else(|| {
+        blocked("/text", "a policy keeps this from being remembered; leave out what it forbids")
+    })
+}
+
+/// What others are given, or why they are given nothing.
+fn copied(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> Result<Copy, Refusal> {
+    let mut composed = composed(tenant, &call.caller, views, PolicyKind::WriteShared, call.caller.agent());
+    if rests_on_private(tenant, call, views, request) {
+        composed = composed.for_private_parents().ok_or_else(|| {
+            let message =
+                "a policy keeps what rests on private items from being shared; write it with tier `private`";
+            blocked("/tier", message)
+        })?;
+    }
+    let chain = Chain::of(tenant, views, composed);
+    let content = chain.written(&request.content).ok_or_else(not_shared)?;
+    Ok(Copy { chain, content })
+}
+
+/// The refusal of what is kept from others.
+pub(crate) fn not_shared() -> Refusal {
+    blocked("/tier", "a policy keeps this from being shared; write it with tier `private`")
+}
+
+fn blocked(path: &str, message: &str) -> Refusal {
+    let fault = Fault::new(path, Code::PolicyBlocked, "what no policy keeps back");
+    Refusal::new(Code::PolicyBlocked, message).at(GateName::Policy).with(vec![fault])
+}
+
+/// Whether any of what a write rests on is private: what it names, what it cites, what its trace was given (SHARE-20).
+fn rests_on_private(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> bool {
+    let is_private = |version: &Version| version.tier == Tier::Private;
+    let derived = request.derived_from.iter().filter_map(|id| views.items.find_version(id.parse().ok()?));
+    let mut parents = derived.chain(cited(views, request));
+    parents.any(is_private) || tenant.seen(call, request.trace_id.as_deref()).private
+}
+
+/// The versions and heads of items that the evidence of a write cites, whoever may see them.
+pub(crate) fn cited<'a>(views: &'a Views, request: &'a WriteRequest) -> impl Iterator<Item = &'a Version> {
+    let from_memory = request.evidence.iter().filter(|one| one.source_type == SourceType::MemoryItem);
+    from_memory.filter_map(|one| {
+        let id = one.source_item_id.as_deref().unwrap_or(&one.source_uri);
+        match id.parse() {
+            Ok(item) => views.items.versions_of(views.items.find_item(item)?).next_back(),
+            Err(_) => views.items.find_version(id.parse().ok()?),
+        }
+    })
+}
+
+/// The version that a write replaces, whoever may see it.
+fn replaced<'a>(views: &'a Views, request: &WriteRequest) -> Option<&'a Version> {
+    match request.replaces? {
+        Replaces::Item(item) | Replaces::Superseded(item) => {
+            views.items.versions_of(views.items.find_item(item)?).next_back()
+        }
+        Replaces::SupersededVersion(version) => views.items.find_version(version),
+    }
+}

@@ -1,0 +1,127 @@
+//! What a pair was given, so that what it writes afterwards inherits where that came from (SHARE-9).
+//!
+//! A trace is a name that a caller gives to one piece of work. What is read without one belongs to the one implicit trace of
+//! the pair, which ends after half an hour without a read; a write inherits from that one and from the trace that it names.
+
+use crate::Call;
+use crate::reply::ItemReply;
+use crate::tenant::Tenant;
+use parking_lot::Mutex;
+use roaring::RoaringBitmap;
+use std::collections::HashMap;
+use tabellion_core::access::Caller;
+use tabellion_core::canonical::Hash;
+use tabellion_core::id::{AgentId, UserId};
+use tabellion_core::item::Tier;
+use tabellion_core::time::{Period, Timestamp};
+
+/// How long a trace outlasts the last read in it.
+const IDLE: Period = Period::from_secs(30 * 60);
+/// Traces of one pair; beyond that the oldest is told apart no longer, and counts for every later write of the pair.
+const TRACES_MAX: usize = 256;
+/// Scores that are kept of a search.
+const SCORES_MAX: usize = 32;
+
+/// What was given in one trace.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Seen {
+    /// The classes of what was given.
+    pub(crate) classes: RoaringBitmap,
+    /// Whether any of it was private.
+    pub(crate) private: bool,
+    /// The last search, and how its results scored.
+    pub(crate) query: Option<String>,
+    pub(crate) scores: Vec<f64>,
+    last: Timestamp,
+}
+
+impl Seen {
+    fn join(&mut self, other: &Self) {
+        self.classes |= &other.classes;
+        self.private |= other.private;
+        self.last = self.last.max(other.last);
+        if other.query.is_some() {
+            (self.query, self.scores) = (other.query.clone(), other.scores.clone());
+        }
+    }
+}
+
+/// The traces of every pair.
+#[derive(Default)]
+pub(crate) struct Traces(Mutex<HashMap<(UserId, AgentId), Pair>>);
+
+#[derive(Default)]
+struct Pair {
+    implicit: Seen,
+    named: HashMap<Hash, Seen>,
+}
+
+impl Pair {
+    /// Forgets traces that nobody has read in for long; what is too much counts for the implicit one.
+    fn tidy(&mut self, now: Timestamp) {
+        let idle = |seen: &Seen| now.since(seen.last) >= IDLE;
+        if idle(&self.implicit) {
+            self.implicit = Seen::default();
+        }
+        self.named.retain(|_, seen| !idle(seen));
+        while self.named.len() > TRACES_MAX {
+            let oldest = self.named.iter().min_by_key(|(_, seen)| seen.last).map(|(trace, _)| *trace);
+            let Some(seen) = oldest.and_then(|trace| self.named.remove(&trace)) else { return };
+            self.implicit.join(&seen);
+        }
+    }
+}
+
+impl Traces {
+    fn with<T>(&self, caller: &Caller, now: Timestamp, run: impl FnOnce(&mut Pair) -> T) -> T {
+        let mut all = self.0.lock();
+        let pair = all.entry((caller.user(), caller.agent())).or_default();
+        pair.tidy(now);
+        run(pair)
+    }
+}
+
+impl Tenant {
+    /// Remembers what a caller is about to be given.
+    pub(crate) fn given<'a>(
+        &self,
+        call: &Call,
+        items: impl Iterator<Item = &'a ItemReply>,
+        search: Option<(&str, Vec<f64>)>,
+    ) {
+        let mut seen = Seen { last: self.now(), ..Seen::default() };
+        {
+            let views = self.shared.views.read();
+            for version in items.filter_map(|item| views.items.find_version(item.version)) {
+                seen.classes.insert(version.class());
+                seen.private |= version.tier == Tier::Private;
+            }
+        }
+        if let Some((query, mut scores)) = search {
+            scores.truncate(SCORES_MAX);
+            (seen.query, seen.scores) = (Some(query.to_owned()), scores);
+        }
+        let trace = call.trace.as_deref().map(|trace| self.trace(trace));
+        self.traces.with(&call.caller, self.now(), |pair| match trace {
+            None => pair.implicit.join(&seen),
+            Some(trace) => pair.named.entry(trace).or_default().join(&seen),
+        });
+    }
+
+    /// What a write of this trace may have been made from.
+    pub(crate) fn seen(&self, call: &Call, trace: Option<&str>) -> Seen {
+        let trace = trace.or(call.trace.as_deref()).map(|trace| self.trace(trace));
+        self.traces.with(&call.caller, self.now(), |pair| {
+            let mut seen = pair.implicit.clone();
+            if let Some(named) = trace.and_then(|trace| pair.named.get(&trace)) {
+                seen.join(named);
+            }
+            seen
+        })
+    }
+
+    /// What the trail keeps of a trace: enough to find its rows again for whoever knows it.
+    pub(crate) fn trace(&self, trace: &str) -> Hash {
+        self.fingerprint(&[b"trace", trace.as_bytes()])
+    }
+}

@@ -68,6 +68,8 @@ struct Fragment {
     text: String,
     shared: bool,
     owner: usize,
+    /// The agent that wrote it as it is.
+    writer: Option<usize>,
     agents: BTreeSet<String>,
     resources: BTreeSet<usize>,
     live: bool,
@@ -194,13 +196,14 @@ impl Team {
     /// The call of a pair or person; nothing if the agent is not granted, which the reference must say as well.
     fn call(&self, user: usize, agent: Option<usize>) -> Option<Call> {
         let allowed = agent.is_none_or(|agent| self.model.works(user, agent, self.now()));
-        match self.bench.engine.authenticate(&self.keys[&(user, agent)]) {
-            Ok(_) if allowed => Some(call(&self.bench.engine, &self.keys[&(user, agent)])),
-            Err(refusal) if !allowed => {
+        let answer = self.bench.engine.authenticate(&self.keys[&(user, agent)]);
+        assert_eq!(answer.is_ok(), allowed, "{answer:?}");
+        match answer {
+            Ok(_) => Some(call(&self.bench.engine, &self.keys[&(user, agent)])),
+            Err(refusal) => {
                 assert_eq!(refusal.code, Code::AgentNotGranted);
                 None
             }
-            other => panic!("allowed: {allowed}, and yet {other:?}"),
         }
     }
 
@@ -276,6 +279,7 @@ impl Team {
             text,
             shared: tier == "shared",
             owner: user,
+            writer: agent,
             agents,
             resources,
             live: true,
@@ -330,7 +334,8 @@ impl Team {
         }
         let (agents, resources) = self.provenance((user, agent), Some(at));
         let version = reply.unwrap().version.unwrap().to_string();
-        self.model.fragments[at] = Fragment { text, version, agents, resources, updated: true, ..m };
+        self.model.fragments[at] =
+            Fragment { text, version, writer: agent, agents, resources, updated: true, ..m };
     }
 
     async fn retract(&mut self, (user, agent): (usize, Option<usize>), at: usize) {
@@ -341,6 +346,9 @@ impl Team {
             assert_eq!(reply.unwrap_err().code, Code::NotFound);
         } else if m.owner != user {
             assert_eq!(reply.unwrap_err().code, Code::NotContributor);
+        } else if agent.is_some() && m.writer != agent {
+            // A new agent takes back what it wrote itself, and nothing else (GOV-8.2).
+            assert_eq!(reply.unwrap_err().code, Code::Forbidden);
         } else {
             reply.unwrap();
             self.model.fragments[at].live = false;

@@ -149,7 +149,7 @@ async fn without_a_model_the_words_have_to_do() {
     stage.model.silent.store(true, Ordering::Relaxed);
     let held = stage.write(&stage.agent, "Alice purchased a large house", json!({"a": 1})).await.unwrap();
     assert_eq!(held.deferral.unwrap().code, Code::ApprovalRequired);
-    let refused = stage.write(&stage.agent, "alice bought a BIG house.", json!({"a": 1})).await.unwrap_err();
+    let refused = stage.write(&stage.agent, "Alice bought a big house.", json!({"a": 1})).await.unwrap_err();
     assert_eq!(refused.code, Code::SemanticDuplicate);
     stage.bench.engine.close();
 }

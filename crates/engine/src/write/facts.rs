@@ -1,5 +1,9 @@
 //! What the gates are told: gathered under the caller's predicate, so that a verdict says nothing about what is hidden.
 
+mod meaning;
+
+pub(super) use meaning::{goes_by_meaning, understand};
+
 use super::{Asked, knowledge};
 use crate::Call;
 use crate::read::content;
@@ -123,6 +127,11 @@ impl Gathering<'_> {
             facts.consumers = self.tenant.readers(&self.call.caller, self.now) + found.dependents;
         }
         facts.twin = found.twin.map(|(known, likeness, lsn)| self.twin(known, likeness, lsn)).transpose()?;
+        if facts.twin.is_none() {
+            let replaced = facts.replaced.as_ref().map(|version| version.id);
+            let class = facts.class(self.call.caller.agent());
+            facts.twin = self.paraphrased(&predicate, &class, replaced);
+        }
         Ok(facts)
     }
 

@@ -12,7 +12,7 @@ use tabellion_engine::Call;
 use tabellion_engine::ports::{EmbedError, Embedder, ManualClock};
 use tabellion_engine::reply::{Ground, SearchQuery, Verdict, WriteStatus, Written};
 
-/// To this model all texts mean the same, but those that say that they are far; and it can fall silent.
+/// To this model all texts mean the same, but those about an automobile; and it can fall silent.
 #[derive(Default)]
 struct AllAlike {
     silent: AtomicBool,
@@ -35,7 +35,7 @@ impl Embedder for AllAlike {
         if self.silent.load(Ordering::Relaxed) {
             return Err(EmbedError::Unavailable("it is silent".into()));
         }
-        let meaning = |text: &&str| if text.contains("far") { vec![0.0, 1.0] } else { vec![1.0, 0.0] };
+        let meaning = |text: &&str| if text.contains("automobile") { vec![0.0, 1.0] } else { vec![1.0, 0.0] };
         Ok(texts.iter().map(meaning).collect())
     }
 }
@@ -118,9 +118,8 @@ async fn the_model_proposes_and_the_words_decide() {
 #[tokio::test]
 async fn what_is_far_apart_is_no_duplicate() {
     let stage = stage().await;
-    stage.remembered("Alice bought a big house afar").await;
-    stage.remembered("Alice bought a big car").await;
-    let held = stage.write(&stage.agent, "Alice purchased a large house", json!({"a": 1})).await.unwrap();
+    stage.remembered("Alice bought a big automobile").await;
+    let held = stage.write(&stage.agent, "Alice purchased a large car", json!({"a": 1})).await.unwrap();
     assert_eq!(held.deferral.unwrap().code, Code::ApprovalRequired);
     stage.bench.engine.close();
 }

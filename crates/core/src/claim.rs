@@ -8,6 +8,7 @@
 mod compare;
 mod knowledge;
 mod lexicon;
+mod paraphrase;
 mod places;
 mod quantity;
 mod statement;
@@ -16,6 +17,7 @@ mod view;
 mod words;
 
 pub use knowledge::{Knowledge, NotKnowledge, Testimony};
+pub use paraphrase::may_be_paraphrase;
 pub use view::ClaimsView;
 
 use crate::canonical::Hash;

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 use std::path::PathBuf;
-use tabellion_core::claim::{Claim, ClaimsView, SIGMA_TOPIC, contradiction};
+use tabellion_core::claim::{Claim, ClaimsView, SIGMA_TOPIC, contradiction, may_be_paraphrase};
 use tabellion_core::item::Content;
 use tabellion_core::text::Analyser;
 
@@ -35,11 +35,13 @@ fn conversations() -> Option<Vec<Vec<Fact>>> {
     Some(files.iter().map(facts).collect())
 }
 
-fn claim(text: &str, analyser: &mut Analyser) -> Claim {
+fn content(text: &str) -> Content {
     let (kind, text) = ("fact".to_owned(), text.to_owned());
-    let content =
-        Content { kind, key: None, text, triple: None, fields: serde_json::Map::new(), tags: vec![] };
-    Claim::of(&content, analyser)
+    Content { kind, key: None, text, triple: None, fields: serde_json::Map::new(), tags: vec![] }
+}
+
+fn claim(text: &str, analyser: &mut Analyser) -> Claim {
+    Claim::of(&content(text), analyser)
 }
 
 /// The first row near the claim that contradicts it.
@@ -98,6 +100,37 @@ fn true_facts_stay_and_planted_ones_are_found() {
     println!("planted: {found} of {} found; {kinds:?}", planted.len());
     assert!(share(contradicted, facts) <= 0.005 && share(doubled, facts) <= 0.005);
     assert!(share(found, planted.len()) >= 0.80);
+}
+
+/// GOV-3.4: if every vector were the same, the words alone would still take at most one fact in 200 for another one, and none of
+/// the changed copies for what it was copied from.
+#[test]
+fn the_words_alone_keep_facts_apart() {
+    let Some(conversations) = conversations() else {
+        println!("no conversations at hand: TABELLION_LOCOMO names no folder that can be read");
+        return;
+    };
+    let (mut facts, mut pairs, mut doubled) = (0usize, 0usize, 0usize);
+    for conversation in &conversations {
+        let contents: Vec<Content> = conversation.iter().map(|fact| content(&fact.text)).collect();
+        for (at, new) in contents.iter().enumerate() {
+            let mut alike = contents[..at].iter().filter(|known| may_be_paraphrase(known, new));
+            let other = alike.find(|known| differ(&known.text, &new.text));
+            (facts, pairs) = (facts + 1, pairs + at);
+            doubled += usize::from(other.is_some());
+            if let Some(known) = other {
+                println!("  the same: {} / {}", known.text, new.text);
+            }
+        }
+    }
+    println!("{facts} facts, {pairs} pairs: {doubled} taken for a fact in other words");
+    assert!(doubled as f64 <= 0.005 * facts as f64);
+    for (kind, conversation, text) in plant(&conversations) {
+        let changed = content(&text);
+        let mut known = conversations[conversation].iter().filter(|fact| fact.text != text);
+        let taken = known.find(|fact| may_be_paraphrase(&content(&fact.text), &changed));
+        assert!(taken.is_none(), "{kind}: {text}");
+    }
 }
 
 /// Whether two texts are more than one text written twice.

@@ -117,8 +117,8 @@ impl Looking<'_> {
             let words = tabellion_core::text::terms(self.asked.query);
             let quoted =
                 if self.mode == Mode::Lexical { Question::of(self.asked.query).phrases } else { Vec::new() };
-            let working =
-                working::search(self.tenant, self.caller, self.query, (&words, &quoted, reading.redacted()))?;
+            let redacted = redacted_classes(self.tenant, self.caller, &self.tenant.shared.views.read());
+            let working = working::search(self.tenant, self.caller, self.query, (&words, &quoted, redacted))?;
             let shown = |found: Found| Some(Found { item: reading.shown(found.item)?, ..found });
             results.extend(working.into_iter().filter_map(shown));
         }

@@ -208,11 +208,17 @@ async fn judged(
     }
 }
 
-/// Has a write that the gates of this process let through looked at outside, once, if anybody there is to look at it.
+/// Has a write that the gates of this process let through looked at outside, once, if anybody there is to look at it: first by
+/// the model that knows what it means, then by advisers.
 ///
 /// # Errors
 /// When a gate of this process refuses it: then nothing of it leaves.
 pub(crate) async fn advised(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Result<(), Refusal> {
+    if facts::goes_by_meaning(tenant, asked) {
+        facts::caught_up(tenant, asked.strictness, asked.request.layer).await?;
+        look(tenant, call, asked, tenant.now())?;
+        facts::understand(tenant, call, asked).await;
+    }
     if !tenant.advice.concerns(asked) {
         return Ok(());
     }

@@ -238,10 +238,12 @@ impl World {
 async fn play(steps: &[Step], seed: u64, with_hidden: bool) -> Vec<String> {
     let mut world = World::new(seed).await;
     for (serial, step) in steps.iter().enumerate() {
-        match step {
-            Step::Hidden(text, hide) if with_hidden => world.hide(TEXTS[*text], *hide, serial).await,
-            Step::Hidden(..) => {}
-            step => world.act(step, serial).await,
+        let Step::Hidden(text, hide) = step else {
+            world.act(step, serial).await;
+            continue;
+        };
+        if with_hidden {
+            world.hide(TEXTS[*text], *hide, serial).await;
         }
     }
     world.look().await;

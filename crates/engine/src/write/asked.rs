@@ -4,6 +4,7 @@ use super::flight::Corpus;
 use super::replay::scoped_token;
 use super::{Replay, check_token, facts};
 use crate::counsel::Counsel;
+use crate::embedding::Vector;
 use crate::sharing::{self, Copy};
 use crate::tenant::Tenant;
 use crate::{Call, flow};
@@ -42,6 +43,8 @@ pub(crate) struct Asked {
     pub(crate) copy: Option<Copy>,
     /// What was said of it outside this process; none until somebody was asked.
     pub(crate) counsel: Option<Counsel>,
+    /// What it means; none where only words are compared, or no model answered.
+    pub(crate) vector: Option<Vector>,
 }
 
 impl Asked {
@@ -88,6 +91,7 @@ impl Asked {
             tier,
             copy,
             counsel: None,
+            vector: None,
         })
     }
 

@@ -1,5 +1,9 @@
 //! What the gates are told: gathered under the caller's predicate, so that a verdict says nothing about what is hidden.
 
+mod meaning;
+
+pub(super) use meaning::{goes_by_meaning, understand};
+
 use super::{Asked, knowledge};
 use crate::read::content;
 use crate::tenant::Tenant;
@@ -124,6 +128,10 @@ impl Gathering<'_> {
             facts.consumers = self.tenant.readers(&self.call.caller, self.now) + found.dependents;
         }
         facts.twin = found.twin.map(|(known, likeness, lsn)| self.twin(known, likeness, lsn)).transpose()?;
+        if facts.twin.is_none() {
+            let replaced = facts.replaced.as_ref().map(|version| version.id);
+            facts.twin = self.paraphrased(&predicate, &self.class(&facts), replaced);
+        }
         Ok(facts)
     }
 

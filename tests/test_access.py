@@ -275,17 +275,18 @@ def test_losing_an_agent_hides_what_it_taught(world):
 
 
 def test_losing_a_resource_hides_what_it_said(world):
-    """SHARE-3, SHARE-11: what an agent learnt from a resource is hidden from it once it may not use that, and from a person
-    none of whose agents may."""
+    """SHARE-3, SHARE-9, SHARE-11: what an agent learnt from a resource is hidden from it once it may not use that, and from a
+    person none of whose agents may; so is what it writes soon after it was given that."""
     it = taught(world)
     world.revoke("ar", it.agent, it.resource)
     check_shown(it.pair, it, False)
     check_shown(it.person, it, False)
     fresh = it.pair.write("from nowhere")
-    assert it.pair.get(fresh["id"])["resources"] == []
+    it.pair.refused("GET", f"/v1/items/{fresh['id']}", **MISSING)
     world.grant("ar", it.agent, it.resource)
     check_shown(it.pair, it, True)
     check_shown(it.person, it, True)
+    assert it.pair.get(fresh["id"])["resources"] == [it.resource]
 
 
 def test_a_person_sees_what_any_agent_shows(world):

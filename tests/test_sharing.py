@@ -272,7 +272,8 @@ def test_a_search_confirms_nothing_that_is_redacted(team):
     team.policy("bound", {"kind": "read", "steps": [{"step": "redact", "custom": [ticket]}]})
 
     def ranks(number):
-        return [(result["id"], result["score"], result["relevance"]) for result in team.one.search(f"refund {number}")]
+        # The score falls with age from one search to the next; the relevance does not.
+        return [(result["id"], result["relevance"]) for result in team.one.search(f"refund {number}")]
 
     assert ranks(CARD) == ranks("5500 0000 0000 0004") == ranks("4012 8888 8888 1881")
     assert not [result for result in team.one.search("ticket T-4711") if "ticket" in result["text"]]

@@ -115,7 +115,6 @@ impl Chain {
     }
 
     /// The built-in classes that are redacted.
-    #[cfg_attr(test, expect(dead_code, reason = "unit tests say themselves what is redacted"))]
     pub(crate) fn redacted(&self) -> Classes {
         self.composed.detectors().built_in()
     }

@@ -1,6 +1,7 @@
 //! How much an agent may write: rates by layer, budgets by session (GOV-1.9, 11.1).
 
 use crate::Call;
+use crate::reply::{WriteStatus, Written};
 use crate::tenant::Tenant;
 use crate::write::Turn;
 use parking_lot::Mutex;
@@ -58,6 +59,14 @@ impl Window {
     }
 }
 
+/// Where a write was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    agent: AgentId,
+    layer: Layer,
+    second: u64,
+}
+
 impl Rates {
     /// Counts a write, or says when there is room for it.
     pub(crate) fn take(
@@ -66,7 +75,7 @@ impl Rates {
         layer: Layer,
         limit: u32,
         now: Timestamp,
-    ) -> Result<(), Timestamp> {
+    ) -> Result<Place, Timestamp> {
         let second = now.as_micros() / 1_000_000;
         let mut windows = self.0.lock();
         let window = windows
@@ -78,7 +87,24 @@ impl Rates {
         }
         let last = window.last;
         *window.slot(last) += 1;
-        Ok(())
+        Ok(Place { agent, layer, second: last })
+    }
+
+    /// Counts a write no longer.
+    fn give_back(&self, place: Place) {
+        let mut windows = self.0.lock();
+        let Some(window) = windows.get_mut(&(place.agent, place.layer)) else { return };
+        if window.last.saturating_sub(place.second) < WINDOW_SECS {
+            let count = window.slot(place.second);
+            *count = count.saturating_sub(1);
+        }
+    }
+}
+
+/// A write that turns out to be one that was under way already does not count a second time (GOV-1.7).
+pub(crate) fn count_once(tenant: &Tenant, place: Option<Place>, written: Option<&Written>) {
+    if let (Some(place), Some(WriteStatus::AlreadyCommitted)) = (place, written.map(|one| one.status)) {
+        tenant.rates.give_back(place);
     }
 }
 
@@ -122,11 +148,30 @@ mod tests {
         let (rates, agent) = (Rates::default(), AgentId::from_bytes([1; 16]));
         let at = |secs: u64| Timestamp::from_micros(secs * 1_000_000);
         let take = |secs| rates.take(agent, Layer::Episodic, 3, at(secs));
-        assert_eq!([take(100), take(100), take(130)], [Ok(()); 3]);
+        let place = |layer, second| Ok(Place { agent, layer, second });
+        let episodic = |second| place(Layer::Episodic, second);
+        assert_eq!([take(100), take(100), take(130)], [episodic(100), episodic(100), episodic(130)]);
         assert_eq!(take(130), Err(at(160)));
-        assert_eq!(rates.take(agent, Layer::Semantic, 3, at(130)), Ok(()));
-        assert_eq!([take(160), take(160)], [Ok(()); 2]);
+        assert_eq!(rates.take(agent, Layer::Semantic, 3, at(130)), place(Layer::Semantic, 130));
+        assert_eq!([take(160), take(160)], [episodic(160); 2]);
         assert_eq!(take(161), Err(at(190)));
-        assert_eq!(take(10_000), Ok(()));
+        assert_eq!(take(10_000), episodic(10_000));
+    }
+
+    /// GOV-1.7, GOV-1.9: a place that is given back is free again; one that has left the window frees nothing.
+    #[test]
+    fn a_place_can_be_given_back() {
+        let (rates, agent) = (Rates::default(), AgentId::from_bytes([1; 16]));
+        let at = |secs: u64| Timestamp::from_micros(secs * 1_000_000);
+        let take = |secs| rates.take(agent, Layer::Episodic, 1, at(secs));
+        let old = take(100).unwrap();
+        assert_eq!(take(101), Err(at(160)));
+        rates.give_back(old);
+        let new = take(101).unwrap();
+        assert_eq!(take(160), Err(at(161)));
+        rates.give_back(old);
+        assert_eq!(take(160), Err(at(161)));
+        rates.give_back(new);
+        assert!(take(160).is_ok());
     }
 }

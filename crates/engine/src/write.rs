@@ -154,12 +154,17 @@ async fn write_logged(
         Pace::Import(turn) => Some(turn),
     };
     let limited = asked.strictness.rules(asked.request.layer).flow == Force::Stops && turn.is_none();
+    let mut place = None;
     if limited {
         flow::within_budget(tenant, call, &asked.request)?;
         let layer = asked.request.layer;
         let rate = tenant.governance.rate(layer);
-        if let Err(free_at) = tenant.rates.take(call.caller.agent(), layer, rate, tenant.now()) {
-            return kept::put_off(tenant, call, &asked, Wait::for_room(free_at)).await.map_err(Failed::from);
+        match tenant.rates.take(call.caller.agent(), layer, rate, tenant.now()) {
+            Ok(taken) => place = Some(taken),
+            Err(free_at) => {
+                let wait = Wait::for_room(free_at);
+                return kept::put_off(tenant, call, &asked, wait).await.map_err(Failed::from);
+            }
         }
     }
     if let Some(turn) = &mut turn {
@@ -172,6 +177,7 @@ async fn write_logged(
         },
         other => other,
     };
+    flow::count_once(tenant, place, result.as_ref().ok());
     if limited && !tenant.is_person(&call.caller) {
         anomaly::watch(tenant, call.caller.agent(), &asked.claim, speaks_against(&result)).await;
     }

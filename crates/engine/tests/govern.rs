@@ -4,12 +4,13 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Bench, call, draft, open};
+use std::sync::Arc;
+use support::{Bench, call, draft, open, open_governed};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::time::Period;
 use tabellion_core::view::ReviewState;
-use tabellion_engine::Call;
 use tabellion_engine::reply::{Ground, SearchQuery, Verdict, WriteStatus, Written};
+use tabellion_engine::{Call, Governance};
 
 /// A person, and an agent that writes for them under the strict policy.
 struct Pair {
@@ -250,4 +251,31 @@ async fn a_poor_reputation_brings_a_person_in() {
         let next = pair.write(pair.said("Lunch is served at noon in the garden")).await.unwrap();
         assert_eq!(next.status == WriteStatus::Deferred, staged, "{wrong} wrong: {next:?}");
     }
+}
+
+/// GOV-1.7, GOV-1.9: a write that is sent again while the first is under way is the same write, and counts once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_sent_twice_at_once_counts_once() {
+    let rate = 40;
+    let folder = tempfile::tempdir().unwrap();
+    let governance = Governance { rates: [10, 10, rate, 10, 10], ..Governance::default() };
+    let bench = Arc::new(open_governed(Some(folder.path()), 12, governance));
+    bench.member("ana").await;
+    bench.engine.create_agent(&bench.admin, "market", None, false).await.unwrap();
+    let market = agent(&bench, "ana", "market").await;
+    let write = |text: String| {
+        let (bench, market) = (Arc::clone(&bench), market.clone());
+        tokio::spawn(async move { bench.engine.write(&market, draft(json!({"text": text}))).await.unwrap() })
+    };
+    for number in 1..rate {
+        let text = format!("Room {number} is painted in colour {number}");
+        let sent = [write(text.clone()), write(text.clone()), write(text)];
+        let mut committed = 0;
+        for one in sent {
+            committed += usize::from(one.await.unwrap().status == WriteStatus::Committed);
+        }
+        assert_eq!(committed, 1);
+    }
+    assert_eq!(write("The office is in Bern".into()).await.unwrap().status, WriteStatus::Committed);
+    assert_eq!(write("The cat is grey".into()).await.unwrap().status, WriteStatus::Deferred);
 }

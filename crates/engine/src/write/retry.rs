@@ -38,15 +38,18 @@ pub(crate) async fn again(
     let request = working::claim(tenant, call, body.clone()).check().map_err(Again::Refused)?;
     let asked = Asked::of(tenant, call, body, request).map_err(Again::Refused)?;
     let mut asked = Asked { unattended: true, submitted: waited.submitted, edits: waited.edits, ..asked };
+    let mut place = None;
     if waited_for == Code::RateExceeded {
         let layer = asked.request.layer;
         let rate = tenant.governance.rate(layer);
         let room = tenant.rates.take(call.caller.agent(), layer, rate, tenant.now());
-        room.map_err(|free_at| Again::Later(Wait::for_room(free_at)))?;
+        place = Some(room.map_err(|free_at| Again::Later(Wait::for_room(free_at)))?);
         flow::within_budget(tenant, call, &asked.request).map_err(Again::Refused)?;
     }
     flow::not_suspended(tenant, call).map_err(Again::Refused)?;
-    judged(tenant, call, &mut asked, None).await.map_err(|failed| match failed {
+    let result = judged(tenant, call, &mut asked, None).await;
+    flow::count_once(tenant, place, result.as_ref().ok());
+    result.map_err(|failed| match failed {
         Failed::Recorded(refusal) | Failed::Early(refusal) => {
             Wait::for_gate(&refusal, tenant.now()).map_or(Again::Refused(refusal), Again::Later)
         }

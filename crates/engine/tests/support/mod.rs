@@ -36,6 +36,21 @@ pub(crate) fn open_with(
     clock: Arc<ManualClock>,
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Bench {
+    let governance = Governance { strictness: Strictness::Open, ..Governance::default() };
+    start(data, seed, clock, (embedder, governance))
+}
+
+/// An engine that is governed as the test says.
+pub(crate) fn open_governed(data: Option<&Path>, seed: u64, governance: Governance) -> Bench {
+    start(data, seed, Arc::new(ManualClock::at(BEGIN.parse().unwrap())), (None, governance))
+}
+
+fn start(
+    data: Option<&Path>,
+    seed: u64,
+    clock: Arc<ManualClock>,
+    (embedder, governance): (Option<Arc<dyn Embedder>>, Governance),
+) -> Bench {
     let options = Options {
         data: data.map(Path::to_owned),
         master_key: None,
@@ -45,7 +60,7 @@ pub(crate) fn open_with(
         limits: EngineLimits::default(),
         embedder,
         audit_reads: AuditReads::Sync,
-        governance: Governance { strictness: Strictness::Open, ..Governance::default() },
+        governance,
         advisers: Advisers::default(),
     };
     let admin_key = options.admin_key.clone().unwrap();

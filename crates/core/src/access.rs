@@ -5,6 +5,7 @@
 
 mod caller;
 mod cedar;
+mod clearance;
 mod disclose;
 mod jwk;
 mod jwt;
@@ -21,6 +22,7 @@ pub use caller::{
 pub use cedar::{
     Asking, CEDAR_POLICIES_IN_TEXT_MAX, CEDAR_POLICIES_MAX, CEDAR_TEXT_BYTES_MAX, Rules, check as check_cedar,
 };
+pub use clearance::Clearance;
 pub use disclose::{Disclosed, disclose};
 pub use jwk::{JWKS_BYTES_MAX, KeySet, NotKeys};
 pub use jwt::{Claims, Distrust, Jwt, TOKEN_BYTES_MAX, TokenRules};

@@ -423,14 +423,7 @@ mod tests {
     use crate::item::Triple;
 
     fn content(text: &str) -> Content {
-        Content {
-            kind: "fact".into(),
-            key: None,
-            text: text.into(),
-            triple: None,
-            fields: serde_json::Map::new(),
-            tags: Vec::new(),
-        }
+        Content::plain("fact", text)
     }
 
     fn claim(content: &Content) -> Claim {

@@ -4,11 +4,13 @@
 
 #[macro_use]
 mod layer;
+mod secrecy;
 mod tier;
 mod version;
 
 pub use layer::Layer;
 pub(crate) use layer::words;
+pub use secrecy::{Classification, Secrecy};
 pub use tier::{Tier, TierWish};
 pub use version::{Operation, Status};
 
@@ -37,6 +39,9 @@ pub struct Content {
     /// Words to find it by.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub tags: Vec<String>,
+    /// How secret it is, and its domains.
+    #[serde(skip_serializing_if = "Secrecy::is_plain", default)]
+    pub secrecy: Secrecy,
 }
 
 /// A statement in three parts.
@@ -51,6 +56,20 @@ pub struct Triple {
 }
 
 impl Content {
+    /// A statement of a kind, and nothing more.
+    #[must_use]
+    pub fn plain(kind: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            kind: kind.into(),
+            key: None,
+            text: text.into(),
+            triple: None,
+            fields: Map::new(),
+            tags: Vec::new(),
+            secrecy: Secrecy::default(),
+        }
+    }
+
     /// The canonical bytes of this content.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ fn conversations() -> Option<Vec<Vec<Fact>>> {
 
 fn content(text: &str) -> Content {
     let (kind, text) = ("fact".to_owned(), text.to_owned());
-    Content { kind, key: None, text, triple: None, fields: serde_json::Map::new(), tags: vec![] }
+    Content::plain(kind, text)
 }
 
 fn claim(text: &str, analyser: &mut Analyser) -> Claim {

@@ -9,7 +9,7 @@ use tabellion_core::text::Analyser;
 
 fn content(text: &str) -> Content {
     let (kind, text) = ("fact".to_owned(), text.to_owned());
-    Content { kind, key: None, text, triple: None, fields: serde_json::Map::new(), tags: Vec::new() }
+    Content::plain(kind, text)
 }
 
 fn claim(text: &str) -> Claim {

@@ -25,7 +25,7 @@ fn content(text: &str, triple: Option<&&str>) -> Content {
         Triple { subject: part(&parts, 0), predicate: part(&parts, 1), object: part(&parts, 2) }
     });
     let (kind, text) = ("fact".to_owned(), text.to_owned());
-    Content { kind, key: None, text, triple, fields: serde_json::Map::new(), tags: Vec::new() }
+    Content { triple, ..Content::plain(kind, text) }
 }
 
 fn pairs(table: &'static str) -> Vec<Pair> {

@@ -17,7 +17,7 @@ fn schema(document: Value) -> Schema {
 fn content(fields: Value) -> Content {
     let fields = serde_json::from_value(fields).unwrap();
     let (kind, text) = ("note".to_owned(), "The API listens on port 8080".to_owned());
-    Content { kind, key: None, text, triple: None, fields, tags: Vec::new() }
+    Content { fields, ..Content::plain(kind, text) }
 }
 
 fn service() -> Value {

@@ -193,14 +193,7 @@ mod tests {
     use tabellion_core::text::Analyser;
 
     fn claim(text: &str) -> Claim {
-        let content = Content {
-            kind: "note".into(),
-            key: None,
-            text: text.into(),
-            triple: None,
-            fields: serde_json::Map::new(),
-            tags: Vec::new(),
-        };
+        let content = Content::plain("note", text);
         Claim::of(&content, &mut Analyser::default())
     }
 

@@ -135,7 +135,7 @@ fn plan(
         let retracts = matches!(change, Change::Retract);
         crate::rights::may_change(&views, &call.caller, head, (retracts, at))?;
         if let Some(class) = views.items.class_of(head) {
-            crate::cedar::may_write(&views, &call.caller, class, at)?;
+            crate::rights::may_write(&views, &call.caller, class, at)?;
         }
         (head.clone(), predecessor(&views, head, at))
     };

@@ -305,14 +305,7 @@ impl Sketch {
     ) -> Option<Disclosed<Self>> {
         let class = views.items.class_of(version);
         let created_at = views.items.versions_of(item).next().map_or(version.time, |first| first.time);
-        let content = Content {
-            kind: String::new(),
-            key: None,
-            text: String::new(),
-            triple: None,
-            fields: serde_json::Map::new(),
-            tags: Vec::new(),
-        };
+        let content = Content::plain(String::new(), String::new());
         let reply = ItemReply {
             id: item.id,
             version: version.id,

@@ -133,6 +133,8 @@ fn reply(views: &Views, role: RoleId) -> RoleReply {
             resources: template.resources.iter().map(ToString::to_string).collect(),
             includes: included.map(str::to_owned).collect(),
             actions: powers.iter().map(|power: &Power| power.as_str().to_owned()).collect(),
+            clearance: template.clearance.map(|level| level.as_str().to_owned()),
+            domains: template.domains.iter().cloned().collect(),
         },
         members: members.collect(),
     }

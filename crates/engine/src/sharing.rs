@@ -4,13 +4,16 @@
 use crate::Call;
 use crate::reply::ItemReply;
 use crate::tenant::Tenant;
+use crate::visibility::predicate;
 use parking_lot::Mutex;
+use roaring::RoaringBitmap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use tabellion_core::access::Caller;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{GateName, Replaces, WriteRequest};
 use tabellion_core::id::AgentId;
-use tabellion_core::item::{Content, Tier, TierWish};
+use tabellion_core::item::{Classification, Content, Secrecy, Tier, TierWish};
 use tabellion_core::log::AgentStatus;
 use tabellion_core::policy::{
     Classes, Composed, Ground, Limits, NameClass, Names, Pair, Person, PolicyKind, Share, Subject, shorten,
@@ -180,6 +183,8 @@ pub(crate) fn shape(
     request: &mut WriteRequest,
 ) -> Result<(Tier, Option<Copy>), Refusal> {
     let views = tenant.shared.views.read();
+    let inherited = secrecy_of_parents(tenant, call, &views, request);
+    request.content.secrecy.join(&inherited);
     let is_for_others = match request.tier {
         TierWish::Shared => true,
         TierWish::Private | TierWish::Both => false,
@@ -243,6 +248,25 @@ fn rests_on_private(tenant: &Tenant, call: &Call, views: &Views, request: &Write
     let derived = request.derived_from.iter().filter_map(|id| views.items.find_version(id.parse().ok()?));
     let mut parents = derived.chain(cited(views, request));
     parents.any(is_private) || tenant.seen(call, request.trace_id.as_deref()).private
+}
+
+/// How secret what a write was made from is: what it replaces, names and cites, and what its trace was given unless its word
+/// on that is taken. Rewriting does not make it less so (SHARE-9, GOV-8.7).
+fn secrecy_of_parents(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> Secrecy {
+    let predicate = predicate(tenant, &call.caller, views);
+    let derived = request.derived_from.iter().filter_map(|id| views.items.find_version(id.parse().ok()?));
+    let parents = derived.chain(cited(views, request)).chain(replaced(views, request));
+    let visible = parents.filter(|version| predicate.admits(version));
+    let mut classes: RoaringBitmap = visible.map(Version::class).collect();
+    if !views.identity.agent(call.caller.agent()).is_some_and(|agent| agent.trust_declared) {
+        classes |= tenant.seen(call, request.trace_id.as_deref()).classes;
+    }
+    let all = views.items.classes();
+    let mut secrecy = Secrecy { classification: Classification::Public, domains: BTreeSet::new() };
+    for class in classes.iter().filter_map(|class| all.get(class as usize)) {
+        secrecy.join(&class.secrecy);
+    }
+    secrecy
 }
 
 /// The versions and heads of items that the evidence of a write cites, whoever may see them.

@@ -30,7 +30,7 @@ use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
 use crate::search::redacted_classes;
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
-use crate::{Call, anomaly, cedar, kept, review, sharing, working};
+use crate::{Call, anomaly, kept, review, rights, sharing, working};
 use tabellion_core::access::Predicate;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -440,10 +440,10 @@ fn permitted(
     let class = facts.class(call.caller.agent(), request, tier);
     let views = tenant.shared.views.read();
     let at = Moment { lsn: views.lsn(), time: now };
-    cedar::may_write(&views, &call.caller, &class, at)?;
+    rights::may_write(&views, &call.caller, &class, at)?;
     match request.tier {
         // Whoever asks for both has both or nothing.
-        TierWish::Both => cedar::may_write(&views, &call.caller, &Class { tier: Tier::Shared, ..class }, at),
+        TierWish::Both => rights::may_write(&views, &call.caller, &Class { tier: Tier::Shared, ..class }, at),
         TierWish::Auto | TierWish::Private | TierWish::Shared => Ok(()),
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn run(args: &Get, context: &Context) -> anyhow::Result<ExitCode> {
 }
 
 /// What of an item people want to see; tokens and empty fields are not.
-const SHOWN: [&str; 21] = [
+const SHOWN: [&str; 23] = [
     "id",
     "key",
     "text",
@@ -39,6 +39,8 @@ const SHOWN: [&str; 21] = [
     "trust",
     "fields",
     "tags",
+    "classification",
+    "domains",
     "triple",
     "version",
     "operation",

@@ -24,7 +24,8 @@ pub(crate) enum Role {
 Examples:
   tabellion role set analysts --agent market --agent finance
   tabellion role set market-data --resource market_kb
-  tabellion role set lead --include analysts --action audit")]
+  tabellion role set lead --include analysts --action audit
+  tabellion role set ward --clearance confidential --domain medical")]
 pub(crate) struct SetRole {
     /// A name of yours for it: a-z 0-9 _ . -
     name: String,
@@ -40,6 +41,12 @@ pub(crate) struct SetRole {
     /// What users who hold it may administer; may be repeated
     #[arg(long = "action", value_name = "ACTION", value_parser = ["manage_principals", "manage_roles", "manage_graphs", "manage_policies", "audit"])]
     actions: Vec<String>,
+    /// How secret what they read may be, for those who hold it
+    #[arg(long, value_name = "LEVEL", value_parser = ["public", "internal", "confidential", "restricted"])]
+    clearance: Option<String>,
+    /// A domain that those who hold it keep to; may be repeated
+    #[arg(long = "domain", value_name = "DOMAIN")]
+    domains: Vec<String>,
 }
 
 /// Show a role and who holds it
@@ -142,9 +149,12 @@ fn member(role: &str, member: &str) -> String {
 }
 
 fn body(args: &SetRole) -> Value {
-    json!({
+    let mut body = json!({
         "agents": args.agents, "resources": args.resources, "includes": args.includes, "actions": args.actions,
-    })
+        "domains": args.domains,
+    });
+    set(&mut body, "clearance", args.clearance.as_deref());
+    body
 }
 
 fn terms(args: &Assign) -> Value {
@@ -169,8 +179,10 @@ fn sheet(roles: &[Value]) -> Sheet {
             let words: Vec<&str> = rows(role, name).iter().filter_map(Value::as_str).collect();
             (!words.is_empty()).then(|| format!("{name}: {}", words.join(", ")))
         };
-        let brings: Vec<String> =
-            ["agents", "resources", "includes", "actions"].into_iter().filter_map(listed).collect();
+        let clearance =
+            role.get("clearance").and_then(Value::as_str).map(|level| format!("clearance: {level}"));
+        let lists = ["agents", "resources", "includes", "actions", "domains"].into_iter().filter_map(listed);
+        let brings: Vec<String> = lists.chain(clearance).collect();
         let members: Vec<String> = rows(role, "members").iter().map(|member| field(member, "id")).collect();
         sheet.row([field(role, "name"), brings.join("; "), members.join(", ")]);
     }

@@ -49,6 +49,12 @@ pub(crate) struct Write {
     /// A tag; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
+    /// How secret it is (default: internal, or what it was made from)
+    #[arg(long, value_name = "LEVEL", value_parser = ["public", "internal", "confidential", "restricted"])]
+    classification: Option<String>,
+    /// A field of knowledge that it belongs to; may be repeated
+    #[arg(long = "domain", value_name = "DOMAIN")]
+    domains: Vec<String>,
     /// What it says, as subject, predicate and object
     #[arg(long, num_args = 3, value_names = ["SUBJECT", "PREDICATE", "OBJECT"])]
     triple: Option<Vec<String>>,
@@ -94,7 +100,7 @@ pub(crate) struct Write {
     /// Write nothing after this time
     #[arg(long, value_name = "TIME")]
     deadline: Option<String>,
-    /// Write the next version of this item; its key, kind, layer, namespace, tags and fields stay unless given
+    /// Write the next version of this item; its key, kind, layer, namespace, tags, classification, domains and fields stay unless given
     #[arg(long, value_name = "ID", conflicts_with = "supersedes")]
     update: Option<String>,
 }
@@ -118,7 +124,7 @@ pub(super) fn run(args: Write, context: &Context) -> anyhow::Result<ExitCode> {
 /// What an item is about and where it lies stays, unless the command says otherwise. To the server a version stands for
 /// itself: what it does not say has its default.
 fn keep(body: &mut Value, head: &Value) {
-    for name in ["key", "kind", "layer", "namespace", "tags", "fields"] {
+    for name in ["key", "kind", "layer", "namespace", "tags", "classification", "domains", "fields"] {
         let known = head.get(name).filter(|value| !value.is_null());
         if body.get(name).is_none() {
             set(body, name, known.cloned());
@@ -140,6 +146,8 @@ fn body(args: Write) -> anyhow::Result<Value> {
         some(args.fields).map(|fields| Value::Object(fields.into_iter().collect::<Map<_, _>>())),
     );
     set(&mut body, "tags", some(args.tags));
+    set(&mut body, "classification", args.classification);
+    set(&mut body, "domains", some(args.domains));
     set(&mut body, "triple", args.triple.map(|parts| triple(&parts)));
     set(&mut body, "evidence", some(args.evidence.into_iter().flat_map(one_or_many).collect()));
     set(&mut body, "resources", some(args.resources));

@@ -4,10 +4,10 @@
 //! a caller and an epoch: what a version was made with (its class) is looked up among the admitted ones, so a row costs one
 //! bit and one comparison. Graphs, roles and Cedar each take classes away; none of them gives one back.
 
-use super::{AgentRole, Asking, Caller, Deed, Rules, may_read};
+use super::{AgentRole, Asking, Caller, Clearance, Deed, Rules, may_read};
 use crate::id::{AgentId, ResourceId, UserId};
 use crate::item::Tier;
-use crate::log::AgentStatus;
+use crate::log::{AgentStatus, Holder};
 use crate::view::{Class, Moment, Version, Views};
 use roaring::RoaringBitmap;
 use std::borrow::Cow;
@@ -74,6 +74,8 @@ fn forbidden(
 pub enum Barrier {
     /// No role of the agent reads this layer.
     Role,
+    /// It is too secret for them, or of a domain that is not theirs.
+    Clearance,
     /// A Cedar policy, by its id.
     Policy(String),
 }
@@ -92,6 +94,9 @@ pub fn barriers(
     if reach.acting.iter().any(|acting| !may_read(&acting.roles, class.layer, class.tier)) {
         found.push(Barrier::Role);
     }
+    if reach.acting.iter().any(|acting| !reach.cleared(acting, class)) {
+        found.push(Barrier::Clearance);
+    }
     let rules = rules(views, at);
     if !rules.concern(Deed::Read) {
         return found;
@@ -107,6 +112,8 @@ pub fn barriers(
 
 /// The agents of a user, and those of them that it acts through.
 struct Reach {
+    /// Whether nobody acts but the person.
+    person: bool,
     agents: BTreeSet<AgentId>,
     acting: Vec<Acting>,
 }
@@ -116,6 +123,7 @@ struct Acting {
     agent: AgentId,
     resources: BTreeSet<ResourceId>,
     roles: Vec<AgentRole>,
+    clearance: Clearance,
 }
 
 impl Reach {
@@ -133,14 +141,23 @@ impl Reach {
             agent: *agent,
             resources: views.graphs.resources_of(*agent, at),
             roles: trusted(*agent),
+            clearance: views
+                .roles
+                .clearance(if person { Holder::User(user) } else { Holder::Agent(*agent) }, at),
         });
-        Self { acting: acting.collect(), agents }
+        Self { person, acting: acting.collect(), agents }
     }
 
     fn admits(&self, acting: &Acting, class: &Class) -> bool {
         class.agents.iter().all(|agent| self.agents.contains(agent))
             && class.resources.iter().all(|one| acting.resources.contains(one))
             && may_read(&acting.roles, class.layer, class.tier)
+            && self.cleared(acting, class)
+    }
+
+    /// Whether it is not too secret (GOV-8.7). What is a person's own is never kept from them.
+    fn cleared(&self, acting: &Acting, class: &Class) -> bool {
+        (self.person && class.tier == Tier::Private) || acting.clearance.covers(&class.secrecy)
     }
 }
 

@@ -156,14 +156,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn content(text: &str) -> Content {
-        Content {
-            kind: "fact".into(),
-            key: None,
-            text: text.into(),
-            triple: None,
-            fields: serde_json::Map::new(),
-            tags: Vec::new(),
-        }
+        Content::plain("fact", text)
     }
 
     fn same(a: &str, b: &str) -> bool {

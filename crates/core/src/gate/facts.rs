@@ -162,6 +162,7 @@ impl GateFacts {
             agents: agents.into_iter().collect(),
             resources: resources.into_iter().collect(),
             labels: Class::labels_of(&request.content.tags),
+            secrecy: request.content.secrecy.clone(),
             kind: request.content.kind.clone(),
             layer: request.layer,
             tier,

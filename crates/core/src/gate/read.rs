@@ -65,6 +65,8 @@ pub fn read_write(body: Value) -> Result<WriteDraft, Refusal> {
         }),
         fields: read.map("fields"),
         tags: read.texts("tags"),
+        classification: read.text("classification"),
+        domains: read.texts("domains"),
         tests: read.array("tests"),
         test_reports: read.objects("test_reports", read_report),
         evidence: read.objects("evidence", read_evidence),

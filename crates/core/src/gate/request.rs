@@ -25,6 +25,8 @@ pub struct WriteDraft {
     pub triple: Option<TripleDraft>,
     pub fields: Map<String, Value>,
     pub tags: Vec<String>,
+    pub classification: Option<String>,
+    pub domains: Vec<String>,
     pub tests: Vec<Value>,
     pub test_reports: Vec<ReportDraft>,
     pub evidence: Vec<EvidenceDraft>,
@@ -60,6 +62,7 @@ impl WriteDraft {
             ("tier", &self.tier),
             ("namespace", &self.namespace),
             ("write_policy", &self.write_policy),
+            ("classification", &self.classification),
             ("justification", &self.justification),
             ("session_id", &self.session_id),
             ("task_id", &self.task_id),
@@ -88,6 +91,7 @@ impl WriteDraft {
         let reports: Vec<Value> = self.test_reports.iter().map(ReportDraft::to_body).collect();
         put("test_reports", (!reports.is_empty()).then_some(Value::Array(reports)));
         put("tags", list(&self.tags));
+        put("domains", list(&self.domains));
         put("resources", list(&self.resources));
         put("derived_from", list(&self.derived_from));
         let evidence: Vec<Value> = self.evidence.iter().map(EvidenceDraft::to_body).collect();

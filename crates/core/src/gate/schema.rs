@@ -6,7 +6,7 @@ use super::runner::{REPORTS_MAX, ReportDraft, TestReport};
 use super::{GateName, Strictness};
 use crate::canonical::{nfc, unhex32};
 use crate::error::{Code, Fault, Refusal};
-use crate::item::{Content, Layer, TierWish, Triple};
+use crate::item::{Classification, Content, Layer, Secrecy, TierWish, Triple};
 use crate::provenance::{Evidence, SourceType};
 use crate::time::{Period, Timestamp};
 use serde_json::{Map, Value};
@@ -21,6 +21,7 @@ const FIELDS_MAX: usize = 64;
 const FIELD_DEPTH_MAX: usize = 16;
 const FIELDS_BYTES_MAX: usize = 65_536;
 const TAGS_MAX: usize = 32;
+const DOMAINS_MAX: usize = 16;
 const LIST_MAX: usize = 32;
 const NOTE_CHARS_MAX: usize = 1_024;
 const ID_CHARS_MAX: usize = 128;
@@ -59,6 +60,19 @@ impl WriteDraft {
                 }),
                 fields: rules_ref.fields(with_tests(self.fields, self.tests)),
                 tags: rules_ref.list("/tags", self.tags, TAGS_MAX, WORD_CHARS_MAX),
+                secrecy: Secrecy {
+                    classification: rules_ref.choice(
+                        "/classification",
+                        self.classification,
+                        Classification::default(),
+                        Classification::from_word,
+                        Classification::words,
+                    ),
+                    domains: rules_ref
+                        .list("/domains", self.domains, DOMAINS_MAX, WORD_CHARS_MAX)
+                        .into_iter()
+                        .collect(),
+                },
             },
             layer: rules_ref.choice("/layer", self.layer, Layer::Episodic, Layer::from_word, Layer::words),
             tier: rules_ref.choice("/tier", self.tier, TierWish::Auto, TierWish::from_word, TierWish::words),

@@ -111,6 +111,7 @@ impl Composed {
                 .map(|(name, one)| (name.clone(), self.value(one, ground)))
                 .collect(),
             tags: content.tags.iter().map(text).collect(),
+            secrecy: content.secrecy.clone(),
         }
     }
 

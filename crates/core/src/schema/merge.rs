@@ -65,6 +65,11 @@ pub fn delta(existing: &Content, new: &Content, merge: &BTreeMap<String, MergePo
         triple: merging.optional("triple", MergePolicy::KeepExisting, &existing.triple, &new.triple),
         fields: merging.fields(&existing.fields, &new.fields),
         tags: merging.tags(&existing.tags, &new.tags),
+        secrecy: {
+            let mut secrecy = existing.secrecy.clone();
+            secrecy.join(&new.secrecy);
+            secrecy
+        },
     };
     if !merging.conflicts.is_empty() {
         Delta::Conflicting(merging.conflicts)

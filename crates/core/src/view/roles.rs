@@ -4,8 +4,9 @@
 //! into the log, with the role as their support; this view only tells which those are.
 
 use super::{Moment, Opened};
-use crate::access::{AgentRole, BuiltIn, Power};
+use crate::access::{AgentRole, BuiltIn, Clearance, Power};
 use crate::id::{AgentId, ResourceId, RoleId};
+use crate::item::Classification;
 use crate::log::{Edge, Entry, Event, HeldRole, Holder, Lsn};
 use crate::time::Timestamp;
 use std::collections::{BTreeSet, HashMap};
@@ -29,6 +30,12 @@ pub struct RoleTemplate {
     /// Administrative actions of users who hold it.
     #[n(3)]
     pub powers: BTreeSet<Power>,
+    /// How secret what is read may be, for those who hold it.
+    #[n(4)]
+    pub clearance: Option<Classification>,
+    /// The domains of those who hold it.
+    #[n(5)]
+    pub domains: BTreeSet<String>,
 }
 
 /// A template as it is kept: ids as text.
@@ -38,6 +45,10 @@ struct Kept {
     resources: Vec<String>,
     includes: Vec<String>,
     actions: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    clearance: Option<Classification>,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
+    domains: BTreeSet<String>,
 }
 
 impl RoleTemplate {
@@ -52,6 +63,8 @@ impl RoleTemplate {
             resources: texts(&self.resources),
             includes: texts(&self.includes),
             actions: self.powers.iter().map(|power| power.as_str().to_owned()).collect(),
+            clearance: self.clearance,
+            domains: self.domains.clone(),
         };
         serde_json::to_vec(&kept).unwrap_or_default()
     }
@@ -66,6 +79,8 @@ impl RoleTemplate {
             resources: ids(&kept.resources),
             includes: ids(&kept.includes),
             powers: kept.actions.iter().filter_map(|word| Power::from_word(word)).collect(),
+            clearance: kept.clearance,
+            domains: kept.domains,
         })
     }
 }
@@ -225,6 +240,14 @@ impl RolesView {
         let rows = self.of_holder.get(&holder).map_or(&[] as &[usize], Vec::as_slice);
         let held = rows.iter().filter_map(|row| self.holdings.get(*row)).filter(|one| one.holds_at(at));
         held.flat_map(|one| self.closure(one.held.role, at.lsn, None).unwrap_or_default()).collect()
+    }
+
+    /// What somebody is cleared for at a moment.
+    #[must_use]
+    pub fn clearance(&self, holder: Holder, at: Moment) -> Clearance {
+        let held = self.held_by(holder, at);
+        let templates = held.into_iter().filter_map(|role| self.template(role, at.lsn, None));
+        Clearance::of(templates.map(|template| (template.clearance, &template.domains)))
     }
 
     /// What an agent is trusted with at a moment: what a new one is, until somebody gives it a role of that sort.

@@ -52,6 +52,8 @@ pub enum Hindrance {
     Resource(ResourceId),
     /// No role of the agent reads this layer.
     Role,
+    /// It is too secret for them, or of a domain that is not theirs.
+    Clearance,
     /// A policy forbids it: this one, for those who may know.
     Policy(Option<String>),
 }
@@ -60,6 +62,7 @@ impl From<Barrier> for Hindrance {
     fn from(barrier: Barrier) -> Self {
         match barrier {
             Barrier::Role => Self::Role,
+            Barrier::Clearance => Self::Clearance,
             Barrier::Policy(id) => Self::Policy(Some(id)),
         }
     }
@@ -74,6 +77,7 @@ impl Hindrance {
             Self::Agent(_) => "agent_revoked",
             Self::Resource(_) => "resource_revoked",
             Self::Role => "role",
+            Self::Clearance => "clearance",
             Self::Policy(_) => "policy",
         }
     }
@@ -82,7 +86,7 @@ impl Hindrance {
     #[must_use]
     pub fn id(&self) -> Option<String> {
         match self {
-            Self::Private | Self::Role => None,
+            Self::Private | Self::Role | Self::Clearance => None,
             Self::Agent(agent) => Some(agent.to_string()),
             Self::Resource(resource) => Some(resource.to_string()),
             Self::Policy(id) => id.clone(),

@@ -14,6 +14,10 @@ pub struct RoleDraft {
     pub includes: Vec<String>,
     /// Administrative actions of users who hold it.
     pub actions: Vec<String>,
+    /// How secret what is read may be, for those who hold it.
+    pub clearance: Option<String>,
+    /// The domains of those who hold it.
+    pub domains: Vec<String>,
 }
 
 /// A role and who holds it.

@@ -6,11 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use tabellion_core::access::Power;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::RoleId;
+use tabellion_core::item::Classification;
 use tabellion_core::log::{AgentStatus, Edge, Event, GrantedEdge, HeldRole, Holder, Payload, Support};
 use tabellion_core::view::{ROLE_INCLUDES_MAX, Views};
 
 /// Names in one list of a role.
 const NAMES_MAX: usize = 1_000;
+/// Characters of a domain, as in a write.
+const DOMAIN_CHARS_MAX: usize = 64;
 
 /// An entry to be, with what is sealed beside it if that is not the reason.
 pub(super) struct Step {
@@ -41,12 +44,34 @@ pub(super) fn template(
         resources: found("/resources", &draft.resources, "a resource", resource, &mut faults),
         includes: found("/includes", &draft.includes, "a role", include, &mut faults),
         powers: found("/actions", &draft.actions, &Power::words(), Power::from_word, &mut faults),
+        clearance: level(draft.clearance.as_deref(), &mut faults),
+        domains: domains(&draft.domains, &mut faults),
     };
     if !faults.is_empty() {
         return Err(Refusal::new(Code::SchemaInvalid, "a value of the role breaks a rule").with(faults));
     }
     acyclic(views, (name, role), &template)?;
     Ok(template)
+}
+
+fn level(word: Option<&str>, faults: &mut Vec<Fault>) -> Option<Classification> {
+    let word = word?;
+    let level = Classification::from_word(word);
+    if level.is_none() {
+        let expected = format!("one of {}", Classification::words());
+        faults.push(Fault::new("/clearance", Code::ConstraintViolation, expected).found(word));
+    }
+    level
+}
+
+fn domains(words: &[String], faults: &mut Vec<Fault>) -> BTreeSet<String> {
+    let is_word = |word: &String| !word.trim().is_empty() && word.chars().count() <= DOMAIN_CHARS_MAX;
+    if words.len() > NAMES_MAX || !words.iter().all(is_word) {
+        let expected = format!("at most {NAMES_MAX} words of 1 to {DOMAIN_CHARS_MAX} characters");
+        faults.push(Fault::new("/domains", Code::ConstraintViolation, expected));
+        return BTreeSet::new();
+    }
+    words.iter().cloned().collect()
 }
 
 fn found<T: Ord>(

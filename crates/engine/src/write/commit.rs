@@ -8,7 +8,7 @@ use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::trace::Seen;
 use crate::visibility::predicate;
-use crate::{Call, cedar, review, sharing};
+use crate::{Call, review, rights, sharing};
 use std::cell::RefCell;
 use tabellion_core::access::{Caller, visible_to};
 use tabellion_core::canonical::{Hash, hex, sha256};
@@ -264,7 +264,7 @@ impl Maker<'_> {
     fn permitted(&self, class: &Class) -> Result<(), Refusal> {
         let views = self.tenant.shared.views.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
-        cedar::may_write(&views, &self.call.caller, class, at)
+        rights::may_write(&views, &self.call.caller, class, at)
     }
 
     fn prints_of(&self, canonical: &[u8]) -> Prints {

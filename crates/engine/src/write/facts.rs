@@ -508,14 +508,7 @@ pub(super) fn sources(
 
 /// How far an excerpt bears a statement out: not at all if it says the opposite.
 pub(crate) fn borne_out(claim: &Claim, statement: &[String], excerpt: &str) -> f64 {
-    let content = Content {
-        kind: "note".to_owned(),
-        key: None,
-        text: excerpt.to_owned(),
-        triple: None,
-        fields: serde_json::Map::new(),
-        tags: Vec::new(),
-    };
+    let content = Content::plain("note", excerpt);
     let quoted = Claim::of(&content, &mut Analyser::default());
     if contradiction(&quoted, claim, SIGMA_TOPIC).is_some() {
         return 0.0;

@@ -73,6 +73,8 @@ impl From<reply::ItemReply> for proto::Item {
             trust: item.trust.as_str().to_owned(),
             fields: Some(from_object(item.content.fields)),
             tags: item.content.tags,
+            classification: item.content.secrecy.classification.as_str().to_owned(),
+            domains: item.content.secrecy.domains.into_iter().collect(),
             triple: item.content.triple.map(Into::into),
             evidence: item.evidence.into_iter().map(Into::into).collect(),
             operation: item.operation.as_str().to_owned(),

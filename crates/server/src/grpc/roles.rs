@@ -10,6 +10,8 @@ impl From<proto::SetRoleRequest> for reply::RoleDraft {
             resources: asked.resources,
             includes: asked.includes,
             actions: asked.actions,
+            clearance: asked.clearance,
+            domains: asked.domains,
         }
     }
 }
@@ -29,6 +31,8 @@ impl From<reply::RoleReply> for proto::Role {
             resources: role.bundle.resources,
             includes: role.bundle.includes,
             actions: role.bundle.actions,
+            clearance: role.bundle.clearance,
+            domains: role.bundle.domains,
             members: role.members.into_iter().map(member).collect(),
         }
     }

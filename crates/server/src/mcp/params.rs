@@ -58,6 +58,11 @@ pub(super) struct WriteItem {
     /// Words to find it by.
     #[schemars(length(max = 32), inner(length(min = 1, max = 64)))]
     tags: Option<Vec<String>>,
+    /// How secret it is: public, internal (default), confidential or restricted.
+    classification: Option<String>,
+    /// The fields of knowledge that it belongs to, such as medical.
+    #[schemars(length(max = 16), inner(length(min = 1, max = 64)))]
+    domains: Option<Vec<String>>,
     /// For layer procedural, the tests that it must pass, each {"name": "has steps", "expect": a JSON Schema over the
     /// content} or {"name": "ci", "runner": the name of a registered runner}: at least one.
     #[schemars(length(max = 16))]

@@ -249,6 +249,8 @@ impl From<ItemReply> for ItemBody {
             trust: item.trust.as_str(),
             fields: item.content.fields,
             tags: item.content.tags,
+            classification: item.content.secrecy.classification.as_str(),
+            domains: item.content.secrecy.domains.into_iter().collect(),
             triple: item.content.triple.map(Into::into),
             evidence: item.evidence.into_iter().map(Into::into).collect(),
             version: item.version.to_string(),

@@ -14,6 +14,7 @@ const NOTHING: &str = "itm_aaaaaaaaaaaaaaaaaaaaaaaaaa";
 fn statement() -> Value {
     json!({
         "text": "Port 8080 serves the API", "key": "API port", "confidence": 0.8, "tags": ["api"],
+        "classification": "public", "domains": ["ops"],
         "triple": {"subject": "api", "predicate": "port", "object": "8080"},
         "fields": {"port": 8080, "ratio": 0.5, "open": true, "session": "3"}, "resources": ["market_kb"],
         "evidence": [{"source_type": "document", "source_uri": "doc://runbook", "excerpt": "port 8080",

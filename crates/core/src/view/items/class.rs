@@ -1,7 +1,7 @@
 //! What many versions have in common, as far as anybody's sight can depend on it (SHARE-34).
 
 use crate::id::{AgentId, ResourceId};
-use crate::item::{Content, Layer, Tier, label_of};
+use crate::item::{Content, Layer, Secrecy, Tier, label_of};
 use crate::log::WrittenVersion;
 use crate::view::Opened;
 
@@ -27,6 +27,9 @@ pub struct Class {
     /// Whose it is: its owner's or everyone's.
     #[n(5)]
     pub tier: Tier,
+    /// How secret it is, and its domains.
+    #[n(6)]
+    pub secrecy: Secrecy,
 }
 
 /// What a class takes from a content.
@@ -36,6 +39,8 @@ struct Told {
     kind: String,
     #[serde(default)]
     tags: Vec<String>,
+    #[serde(default)]
+    secrecy: Secrecy,
 }
 
 impl Class {
@@ -52,7 +57,10 @@ impl Class {
     /// The class of a version that is about to be written with this content.
     #[must_use]
     pub fn to_be(written: &WrittenVersion, content: &Content) -> Self {
-        Self::made_of(written, Told { kind: content.kind.clone(), tags: content.tags.clone() })
+        Self::made_of(
+            written,
+            Told { kind: content.kind.clone(), tags: content.tags.clone(), secrecy: content.secrecy.clone() },
+        )
     }
 
     fn made_of(written: &WrittenVersion, told: Told) -> Self {
@@ -63,6 +71,7 @@ impl Class {
             kind: told.kind,
             layer: written.layer,
             tier: written.tier,
+            secrecy: told.secrecy,
         }
     }
 

@@ -10,6 +10,8 @@ impl From<SetRoleBody> for RoleDraft {
             resources: body.resources,
             includes: body.includes,
             actions: body.actions,
+            clearance: body.clearance,
+            domains: body.domains,
         }
     }
 }
@@ -24,6 +26,8 @@ impl From<RoleReply> for RoleBody {
             resources: role.bundle.resources,
             includes: role.bundle.includes,
             actions: role.bundle.actions,
+            clearance: role.bundle.clearance,
+            domains: role.bundle.domains,
             members: role.members.into_iter().map(Into::into).collect(),
         }
     }

@@ -48,6 +48,12 @@ pub(crate) struct WriteBody {
     /// Words to find it by.
     #[schema(value_type = Option<Vec<TagText>>, max_items = 32)]
     tags: Option<Vec<String>>,
+    /// How secret it is; `internal` unless given, and never less so than what it was made from.
+    #[schema(value_type = Option<ClassificationWord>)]
+    classification: Option<String>,
+    /// The fields of knowledge that it belongs to.
+    #[schema(value_type = Option<Vec<TagText>>, max_items = 16)]
+    domains: Option<Vec<String>>,
     /// The tests that a procedure carries and must pass: 1 to 16 of `{name, expect}`, where `expect` is a JSON Schema over the
     /// content, or `{name, runner}`, which that runner reports on.
     #[schema(value_type = Option<Vec<Object>>, max_items = 16)]
@@ -315,6 +321,11 @@ pub(crate) struct ItemBody {
     pub(crate) fields: Map<String, Value>,
     /// Words to find it by.
     pub(crate) tags: Vec<String>,
+    /// How secret it is.
+    #[schema(value_type = ClassificationWord)]
+    pub(crate) classification: &'static str,
+    /// The fields of knowledge that it belongs to.
+    pub(crate) domains: Vec<String>,
     /// The same statement in three parts.
     #[schema(required)]
     pub(crate) triple: Option<TripleBody>,

@@ -25,6 +25,13 @@ pub(crate) struct SetRoleBody {
     #[serde(default)]
     #[schema(value_type = Vec<PowerWord>, max_items = 1000)]
     pub(crate) actions: Vec<String>,
+    /// How secret what they read may be, for those who hold it; who holds no role with a clearance reads up to `internal`.
+    #[schema(value_type = Option<ClassificationWord>, nullable = false)]
+    pub(crate) clearance: Option<String>,
+    /// The domains of those who hold it: they read what is of no other, and write only what is of these.
+    #[serde(default)]
+    #[schema(value_type = Vec<TagText>, max_items = 1000)]
+    pub(crate) domains: Vec<String>,
 }
 
 /// A role, and who holds it.
@@ -51,6 +58,12 @@ pub(crate) struct RoleBody {
     /// Administrative actions of users who hold it.
     #[schema(value_type = Vec<PowerWord>)]
     pub(crate) actions: Vec<String>,
+    /// How secret what they read may be, for those who hold it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ClassificationWord>, nullable = false)]
+    pub(crate) clearance: Option<String>,
+    /// The domains of those who hold it.
+    pub(crate) domains: Vec<String>,
     /// Who holds it.
     pub(crate) members: Vec<MemberBody>,
 }

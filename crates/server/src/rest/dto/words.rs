@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use tabellion_core::access::{Power, Role};
 use tabellion_core::gate::{GateName, Hold, Strictness};
-use tabellion_core::item::{Layer, Operation, Status, Tier, TierWish};
+use tabellion_core::item::{Classification, Layer, Operation, Status, Tier, TierWish};
 use tabellion_core::log::{AgentStatus, Decision, LogName, Recheck};
 use tabellion_core::policy::{Class, Day, PrivateParents, Scalar, Share};
 use tabellion_core::provenance::SourceType;
@@ -66,6 +66,7 @@ text_type! {
     SecretText, "Secret", text().pattern(Some("^tab_")).description(Some("a credential; shown this once"));
     RecheckWord, "Finding", one_of(Recheck::ALL.iter().map(|word| word.as_str()));
     LayerWord, "Layer", one_of(Layer::ALL.iter().map(|word| word.as_str()));
+    ClassificationWord, "Classification", one_of(Classification::ALL.iter().map(|word| word.as_str()));
     TierWord, "Tier", one_of(Tier::ALL.iter().map(|word| word.as_str()));
     TierWishWord, "TierWish", one_of(TierWish::ALL.iter().map(|word| word.as_str()));
     OperationWord, "Operation", one_of(Operation::ALL.iter().map(|word| word.as_str()));
@@ -74,7 +75,7 @@ text_type! {
     AgentStatusWord, "AgentStatus", one_of(AgentStatus::ALL.iter().map(|word| word.as_str()));
     GraphWord, "Graph", one_of(["ua", "ar"].into_iter())
         .description(Some("`ua`: which user may invoke which agent; `ar`: which agent may use which resource"));
-    HindranceWord, "HindranceReason", one_of(["private", "agent_revoked", "resource_revoked", "role", "policy"].into_iter());
+    HindranceWord, "HindranceReason", one_of(["private", "agent_revoked", "resource_revoked", "role", "clearance", "policy"].into_iter());
     PowerWord, "AdminAction", one_of(Power::ALL.iter().map(|word| word.as_str()));
     LogWord, "Log", one_of(LogName::ALL.iter().map(|word| word.as_str()));
     SourceTypeWord, "SourceType", one_of(SourceType::WORDS.split(", "));

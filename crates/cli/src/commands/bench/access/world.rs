@@ -4,7 +4,6 @@
 use super::super::cloud::{Chance, Cloud, DIMENSIONS};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result};
-use serde_json::Map;
 use tabellion_core::id::{AgentId, ItemId, ResourceId, UserId, VersionId};
 use tabellion_core::item::{Content, Layer, Operation, Tier};
 use tabellion_core::log::{Actor, Edge, Entry, Event, GrantedEdge, Lsn, Prints, Support, WrittenVersion};
@@ -246,14 +245,7 @@ fn drawn(cloud: &Cloud, numbers: std::ops::Range<u64>) -> Vec<Item> {
 }
 
 fn one(cloud: &Cloud, number: u64, analyser: &mut Analyser) -> Item {
-    let content = Content {
-        kind: "fact".to_owned(),
-        key: None,
-        text: text(number),
-        triple: None,
-        fields: Map::new(),
-        tags: Vec::new(),
-    };
+    let content = Content::plain("fact", text(number));
     let content = serde_json::to_vec(&content).ok()?;
     let opened = Opened::Version(OpenedVersion { namespace: String::new(), content, provenance: Vec::new() });
     let passage = Passage::of(&opened, analyser)?;

@@ -912,9 +912,9 @@ def test_people_type_it(world, bin):
         return done.returncode, json.loads(done.stdout or "null"), done.stderr
 
     edge = ("ua", it.person.name, it.agent)
-    assert run("edge", "revoke", *edge, "--reason", "moved on")[0] == 0
+    assert run("revoke", *edge, "--reason", "moved on")[0] == 0
     check_shown(it.person, it, False)
-    code, answer, _ = run("edge", "grant", *edge, "--expires-at", "2999-01-01T00:00:00Z")
+    code, answer, _ = run("grant", *edge, "--expires-at", "2999-01-01T00:00:00Z")
     assert code == 0 and answer["token"]
     listed = run("edge", "list")[1]["edges"]
     assert any(row["target"] == it.agent and row.get("expires_at", "").startswith("2999") for row in listed)
@@ -925,5 +925,5 @@ def test_people_type_it(world, bin):
     for verb, status in ("retire", "retired"), ("activate", "active"), ("delete", "deleted"):
         assert run("agent", verb, it.agent, "--reason", "tested")[0] == 0
         assert status_of(world, it.agent) == status
-    code, _, errors = run("edge", "grant", *edge)
+    code, _, errors = run("grant", *edge)
     assert code != 0 and errors

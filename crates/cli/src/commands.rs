@@ -98,6 +98,8 @@ pub(crate) enum Command {
     Agent(agent::Agent),
     #[command(subcommand)]
     Resource(resource::Resource),
+    Grant(edge::Grant),
+    Revoke(edge::Revoke),
     #[command(subcommand)]
     Edge(edge::Edge),
     #[command(subcommand)]
@@ -157,6 +159,8 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::User(args) => user::run(&args, context),
         Command::Agent(args) => agent::run(&args, context),
         Command::Resource(args) => resource::run(&args, context),
+        Command::Grant(args) => edge::grant(&args, context),
+        Command::Revoke(args) => edge::revoke(&args, context),
         Command::Edge(args) => edge::run(&args, context),
         Command::Role(args) => role::run(&args, context),
         Command::Access(args) => access::run(&args, context),

@@ -174,13 +174,10 @@ const HINTS: [(&str, &str); 46] = [
     ),
     ("SERVICE_KEY_REQUIRED", "set TABELLION_KEY to the agent's own key: `tabellion key create --agent NAME`"),
     ("SUBJECT_TOKEN_INVALID", "give the user's own API key, or a token that names the user and no agent"),
-    (
-        "AGENT_NOT_GRANTED",
-        "an admin lets the user act through the agent: `tabellion edge grant ua USER AGENT`",
-    ),
+    ("AGENT_NOT_GRANTED", "an admin lets the user act through the agent: `tabellion grant ua USER AGENT`"),
     (
         "RESOURCE_NOT_GRANTED",
-        "leave out that --resource, or have an admin grant it: `tabellion edge grant ar AGENT RESOURCE`",
+        "leave out that --resource, or have an admin grant it: `tabellion grant ar AGENT RESOURCE`",
     ),
     ("NOT_CONTRIBUTOR", "another user contributed this item; write one of your own"),
     ("SHARING_OFF", "leave --tier out, or say --tier private"),

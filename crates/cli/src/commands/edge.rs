@@ -1,4 +1,4 @@
-//! `edge`: who may invoke which agent, and which agent may use what.
+//! `grant`, `revoke`, `edge`: who may invoke which agent, and which agent may use what.
 
 use super::set;
 use crate::Context;
@@ -10,8 +10,6 @@ use std::process::ExitCode;
 /// Who may invoke which agent, and which agent may use which resource
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Edge {
-    Grant(Grant),
-    Revoke(Revoke),
     List(List),
 }
 
@@ -37,9 +35,9 @@ impl std::fmt::Display for Graph {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tabellion edge grant ua ana market                    ana may invoke the agent market
-  tabellion edge grant ar market market_kb              market may use the resource market_kb
-  tabellion edge grant ua ana market --expires-at 2027-01-01T00:00:00Z --reason \"a trial\"")]
+  tabellion grant ua ana market                    ana may invoke the agent market
+  tabellion grant ar market market_kb              market may use the resource market_kb
+  tabellion grant ua ana market --expires-at 2027-01-01T00:00:00Z --reason \"a trial\"")]
 pub(crate) struct Grant {
     /// Which graph
     graph: Graph,
@@ -62,8 +60,8 @@ pub(crate) struct Grant {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tabellion edge revoke ua ana market --reason \"ana changed teams\"
-  tabellion edge revoke ar market market_kb")]
+  tabellion revoke ua ana market --reason \"ana changed teams\"
+  tabellion revoke ar market market_kb")]
 pub(crate) struct Revoke {
     /// Which graph
     graph: Graph,
@@ -89,23 +87,22 @@ pub(crate) struct List {
 }
 
 pub(super) fn run(args: &Edge, context: &Context) -> anyhow::Result<ExitCode> {
-    let client = context.client()?;
-    match args {
-        Edge::Grant(args) => {
-            let path = path(args.graph, &args.source, &args.target);
-            let reply = client.ask(Ask::new("POST", &path).json(&terms(args)))?;
-            context.output.reply(&reply, |_| done("granted", args.graph, &args.source, &args.target))
-        }
-        Edge::Revoke(args) => {
-            let path = path(args.graph, &args.source, &args.target);
-            let reply = client.ask(Ask::new("DELETE", &path).json(&super::reason(args.reason.as_deref())))?;
-            context.output.reply(&reply, |_| done("revoked", args.graph, &args.source, &args.target))
-        }
-        Edge::List(List { at }) => {
-            let reply = client.ask(Ask::new("GET", "/v1/edges").with("at", at.as_ref()))?;
-            context.output.reply(&reply, |value| sheet(rows(value, "edges")))
-        }
-    }
+    let Edge::List(List { at }) = args;
+    let reply = context.client()?.ask(Ask::new("GET", "/v1/edges").with("at", at.as_ref()))?;
+    context.output.reply(&reply, |value| sheet(rows(value, "edges")))
+}
+
+pub(super) fn grant(args: &Grant, context: &Context) -> anyhow::Result<ExitCode> {
+    let path = path(args.graph, &args.source, &args.target);
+    let reply = context.client()?.ask(Ask::new("POST", &path).json(&terms(args)))?;
+    context.output.reply(&reply, |_| done("granted", args.graph, &args.source, &args.target))
+}
+
+pub(super) fn revoke(args: &Revoke, context: &Context) -> anyhow::Result<ExitCode> {
+    let path = path(args.graph, &args.source, &args.target);
+    let ask = Ask::new("DELETE", &path).json(&super::reason(args.reason.as_deref()));
+    let reply = context.client()?.ask(ask)?;
+    context.output.reply(&reply, |_| done("revoked", args.graph, &args.source, &args.target))
 }
 
 fn path(graph: Graph, source: &str, target: &str) -> String {

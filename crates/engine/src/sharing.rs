@@ -2,7 +2,9 @@
 //! (SHARE-14 to 20).
 
 use crate::Call;
+use crate::ports::{Intent, Page};
 use crate::reply::ItemReply;
+use crate::scribing::{Told, Wish};
 use crate::tenant::Tenant;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -11,9 +13,10 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{GateName, Replaces, WriteRequest};
 use tabellion_core::id::AgentId;
 use tabellion_core::item::{Content, Tier, TierWish};
-use tabellion_core::log::AgentStatus;
+use tabellion_core::log::{AgentStatus, Lsn, Shaped};
 use tabellion_core::policy::{
-    Classes, Composed, Ground, Limits, NameClass, Names, Pair, Person, PolicyKind, Share, Subject, shorten,
+    Asks, Classes, Composed, Ground, Limits, NameClass, Names, Pair, Person, PolicyKind, Share, Subject,
+    shorten,
 };
 use tabellion_core::provenance::{Evidence, Provenance, SourceType};
 use tabellion_core::seal::Secret;
@@ -53,6 +56,8 @@ impl Directory {
 #[derive(Clone)]
 pub(crate) struct Chain {
     composed: Composed,
+    /// Where the policies in it were set.
+    policies: Vec<Lsn>,
     names: Arc<Names>,
     key: Secret,
 }
@@ -60,6 +65,7 @@ pub(crate) struct Chain {
 impl Chain {
     fn of(tenant: &Tenant, views: &Views, composed: Composed) -> Self {
         Self {
+            policies: views.policies.set_at(&composed),
             composed,
             names: tenant.directory.names(&views.identity),
             key: tenant.shared.keys.tenant_secret().derive("tabellion/v1/pseudonym"),
@@ -94,6 +100,17 @@ impl Chain {
         let is_labelled_alike = Class::labels_of(&made.tags) == Class::labels_of(&content.tags);
         let says_something = !made.text.trim().is_empty();
         (is_labelled_alike && says_something && !self.denies(content)).then_some(made)
+    }
+
+    /// What a model is asked to do with what is written.
+    pub(crate) const fn asks(&self) -> Option<Asks> {
+        self.composed.asks()
+    }
+
+    /// What a model may be shown of a content.
+    fn page(&self, content: &Content) -> Page {
+        let text = |text: &String| self.ground(|ground| self.composed.for_model(text, ground));
+        Page { key: content.key.as_ref().map(text), text: text(&content.text) }
     }
 
     pub(crate) fn evidence(&self, evidence: &[Evidence]) -> Vec<Evidence> {
@@ -143,7 +160,14 @@ impl Chain {
         if let Some(chars) = self.limits().chars {
             content.text = shorten(&content.text, chars).to_owned();
         }
-        Some(ItemReply { content, evidence: self.evidence(&item.evidence), ..item })
+        let evidence = self.evidence(&item.evidence);
+        let transformed = content != item.content || evidence != item.evidence;
+        Some(ItemReply { content, evidence, transformed, ..item })
+    }
+
+    /// What the trail says of what was made of it.
+    pub(crate) fn shaped(&self, transformed: bool) -> Shaped {
+        Shaped { policies: self.policies.clone(), transformed }
     }
 
     /// A record of provenance as it may be shown.
@@ -170,61 +194,138 @@ pub(crate) fn is_on(tenant: &Tenant, caller: &Caller, views: &Views) -> bool {
 pub(crate) struct Copy {
     pub(crate) chain: Chain,
     pub(crate) content: Content,
+    /// Whether a model must say it anew first, and has not: then it follows when one has (SHARE-18).
+    pub(crate) lacks_model: bool,
+}
+
+/// What policies make of a write.
+pub(crate) struct Shape {
+    pub(crate) tier: Tier,
+    pub(crate) copy: Option<Copy>,
+    /// What a model has to be asked first.
+    pub(crate) wishes: Vec<Wish>,
+    /// Whether what is written is for others, and a model must say it anew first.
+    pub(crate) lacks_model: bool,
+    /// What the trail says of it.
+    pub(crate) shaped: Shaped,
 }
 
 /// Makes of a write what policies make of it: what its user keeps, or what others see, or both (SHARE-19). The copy for
 /// others is made of what was sent, not of what is kept.
+///
+/// Until models were asked, `told` is nothing, and what they are to be asked is in the answer.
 pub(crate) fn shape(
     tenant: &Tenant,
     call: &Call,
     request: &mut WriteRequest,
-) -> Result<(Tier, Option<Copy>), Refusal> {
+    told: Option<&Told>,
+    rests_on_private: bool,
+) -> Result<Shape, Refusal> {
     let views = tenant.shared.views.read();
+    let mut shaping = Shaping {
+        tenant,
+        call,
+        views: &views,
+        told,
+        rests_on_private,
+        wishes: Vec::new(),
+        shaped: Shaped::default(),
+    };
     let is_for_others = match request.tier {
         TierWish::Shared => true,
         TierWish::Private | TierWish::Both => false,
         TierWish::Auto => replaced(&views, request).is_some_and(|version| version.tier == Tier::Shared),
     };
     if !is_on(tenant, &call.caller, &views) {
-        let kept = kept(tenant, call, &views, request)?;
-        request.content = kept;
-        return Ok((if is_for_others { Tier::Shared } else { Tier::Private }, None));
+        request.content = shaping.kept(request)?;
+        let tier = if is_for_others { Tier::Shared } else { Tier::Private };
+        return Ok(shaping.end(tier, None, false));
     }
     if is_for_others {
-        request.content = copied(tenant, call, &views, request)?.content;
-        return Ok((Tier::Shared, None));
+        let Copy { content, lacks_model, .. } = shaping.copied(request)?;
+        request.content = content;
+        return Ok(shaping.end(Tier::Shared, None, lacks_model));
     }
     let copy = match request.tier {
         TierWish::Private => None,
-        TierWish::Both => Some(copied(tenant, call, &views, request)?),
-        TierWish::Auto | TierWish::Shared => copied(tenant, call, &views, request).ok(),
+        TierWish::Both => Some(shaping.copied(request)?),
+        TierWish::Auto | TierWish::Shared => shaping.copied(request).ok(),
     };
-    request.content = kept(tenant, call, &views, request)?;
-    Ok((Tier::Private, copy))
+    request.content = shaping.kept(request)?;
+    Ok(shaping.end(Tier::Private, copy, false))
 }
 
-/// What its user keeps.
-fn kept(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> Result<Content, Refusal> {
-    let composed = composed(tenant, &call.caller, views, PolicyKind::WritePrivate, call.caller.agent());
-    let chain = Chain::of(tenant, views, composed);
-    chain.written(&request.content).ok_or_else(|| {
-        blocked("/text", "a policy keeps this from being remembered; leave out what it forbids")
-    })
+/// What it takes to shape a write.
+struct Shaping<'a> {
+    tenant: &'a Tenant,
+    call: &'a Call,
+    views: &'a Views,
+    told: Option<&'a Told>,
+    /// Whether it is known to rest on private items, whatever the trace says by now.
+    rests_on_private: bool,
+    wishes: Vec<Wish>,
+    shaped: Shaped,
 }
 
-/// What others are given, or why they are given nothing.
-fn copied(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> Result<Copy, Refusal> {
-    let mut composed = composed(tenant, &call.caller, views, PolicyKind::WriteShared, call.caller.agent());
-    if rests_on_private(tenant, call, views, request) {
-        composed = composed.for_private_parents().ok_or_else(|| {
-            let message =
-                "a policy keeps what rests on private items from being shared; write it with tier `private`";
-            blocked("/tier", message)
-        })?;
+impl Shaping<'_> {
+    fn composed(&self, kind: PolicyKind) -> Composed {
+        composed(self.tenant, &self.call.caller, self.views, kind, self.call.caller.agent())
     }
-    let chain = Chain::of(tenant, views, composed);
-    let content = chain.written(&request.content).ok_or_else(not_shared)?;
-    Ok(Copy { chain, content })
+
+    /// What its user keeps.
+    fn kept(&mut self, request: &WriteRequest) -> Result<Content, Refusal> {
+        let chain = Chain::of(self.tenant, self.views, self.composed(PolicyKind::WritePrivate));
+        self.made(&chain, &request.content, Intent::Private).ok_or_else(|| {
+            blocked("/text", "a policy keeps this from being remembered; leave out what it forbids")
+        })
+    }
+
+    /// What others are given, or why they are given nothing.
+    fn copied(&mut self, request: &WriteRequest) -> Result<Copy, Refusal> {
+        let mut composed = self.composed(PolicyKind::WriteShared);
+        if self.rests_on_private || rests_on_private(self.tenant, self.call, self.views, request) {
+            composed = composed.for_private_parents().ok_or_else(|| {
+                let message =
+                    "a policy keeps what rests on private items from being shared; write it with tier `private`";
+                blocked("/tier", message)
+            })?;
+        }
+        let chain = Chain::of(self.tenant, self.views, composed);
+        let content = self.made(&chain, &request.content, Intent::Shared).ok_or_else(not_shared)?;
+        let has_answer = self.told.is_some_and(|told| told.of(Intent::Shared).is_some());
+        let lacks_model = chain.asks().is_some_and(|asks| asks.required) && !has_answer;
+        Ok(Copy { chain, content, lacks_model })
+    }
+
+    /// A content as a policy lets it be written: in a model's words where it asks for them and they are there. What a model
+    /// says passes every step as if it had been written so, and what the policy keeps back is kept back whatever it says.
+    fn made(&mut self, chain: &Chain, content: &Content, intent: Intent) -> Option<Content> {
+        let made = self.told_or_written(chain, content, intent);
+        let transformed = made.as_ref().is_some_and(|made| made != content);
+        self.shaped = std::mem::take(&mut self.shaped).and(&chain.shaped(transformed));
+        made
+    }
+
+    fn end(self, tier: Tier, copy: Option<Copy>, lacks_model: bool) -> Shape {
+        Shape { tier, copy, wishes: self.wishes, lacks_model, shaped: self.shaped }
+    }
+
+    fn told_or_written(&mut self, chain: &Chain, content: &Content, intent: Intent) -> Option<Content> {
+        let Some(asks) = chain.asks().filter(|_| !chain.denies(content)) else {
+            return chain.written(content);
+        };
+        let Some(told) = self.told else {
+            let page = chain.page(content);
+            let shown = Content { key: page.key.clone(), text: page.text.clone(), ..content.clone() };
+            self.wishes.push(Wish { intent, task: asks.task, page });
+            return chain.written(content).or(Some(shown));
+        };
+        match told.of(intent) {
+            Some(notes) if !notes.is_empty() => chain.written(&notes.content(content)),
+            Some(_) if intent == Intent::Shared => None,
+            Some(_) | None => chain.written(content),
+        }
+    }
 }
 
 /// The refusal of what is kept from others.
@@ -238,7 +339,7 @@ fn blocked(path: &str, message: &str) -> Refusal {
 }
 
 /// Whether any of what a write rests on is private: what it names, what it cites, what its trace was given (SHARE-20).
-fn rests_on_private(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> bool {
+pub(crate) fn rests_on_private(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> bool {
     let is_private = |version: &Version| version.tier == Tier::Private;
     let derived = request.derived_from.iter().filter_map(|id| views.items.find_version(id.parse().ok()?));
     let mut parents = derived.chain(cited(views, request));

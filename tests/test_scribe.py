@@ -69,7 +69,7 @@ def test_a_model_cannot_bring_back_what_a_step_removes(team_with, scribe):
     changes neither labels nor tier nor who may see it."""
     team = team_with([*REWRITES, {"step": "block", "labels": ["secret"]}, {"step": "keyword", "deny": ["forbidden"]}])
     name = team.people[1].name
-    leak = f"The gate code was found. {name} wrote to jo.doe@example.org and paid with {CARD}. Doors close at ten."
+    leak = f"The gate code was found. Then {name} wrote to jo.doe@example.org and paid with {CARD}. Doors close at ten."
     scribe.says = lambda *_: {"key": f"{name} and {CARD}", "text": leak, "tags": ["public"], "tier": "shared"}
     answer = team.one.write(f"{name} has the card {CARD}", tags=["team"])
     assert scribe.asked[0][2] == {"key": None, "text": "a user has the card [REDACTED:card]"}
@@ -212,10 +212,10 @@ def test_an_owed_copy_keeps_the_provenance_of_the_item(team_with, scribe):
     team.server.kill()
     team.server.start()
     scribe.up()
-    [copy] = eventually(lambda: team.two.found("oak keeps warm") if not reader.ask("GET", "/v1/writes")["writes"] else None)
-    assert set(team.two.get(copy)["agents"]) == {team.agent_id, reader.agent} and team.two.get(copy)["resources"] == [
-        team.resource_id
-    ]
+    eventually(lambda: reader.ask("GET", "/v1/writes")["writes"] == [])
+    [copy] = [one["id"] for one in team.two.search("oak keeps warm") if "keeps" in one["text"]]
+    shared = team.two.get(copy)
+    assert (set(shared["agents"]), shared["resources"]) == ({team.agent_id, reader.agent}, [team.resource_id])
     other.refused("GET", f"/v1/items/{copy}", **MISSING)
     assert made
 

@@ -111,7 +111,7 @@ def test_a_query_is_in_no_reply_to_others(team):
     copy = made["shared_id"]
     replies = [
         team.two.ask("GET", f"/v1/items/{copy}{path}") for path in ("", "/provenance", "/versions")
-    ] + [team.two.search("harbour"), team.two.ask("POST", "/v1/explain", {"item": copy}), team.two.ask("GET", "/v1/items"),
+    ] + [team.two.search("harbour"), team.two.ask("GET", f"/v1/items/{copy}/explain"), team.two.ask("GET", "/v1/items"),
          team.two.ask("GET", "/v1/audit?limit=500"), team.two.ask("GET", "/v1/writes"), team.two.ask("GET", "/v1/reviews"),
          team.chief.ask("GET", "/v1/audit?limit=500"), team.server.call("GET", "/metrics")[1]]  # fmt: skip
     assert not any(word in json.dumps(reply) for reply in replies)
@@ -151,7 +151,7 @@ def test_who_contributed_is_told_to_nobody_else(team):
     copy, mine = made["shared_id"], {team.one.user, team.people[0].name, "of-mine", "I looked"}
     paths = [f"/v1/items/{copy}", f"/v1/items/{copy}/provenance", f"/v1/items/{copy}/versions", "/v1/items", "/v1/audit?limit=500"]
     replies = [team.two.ask("GET", path) for path in paths]
-    replies += [team.two.ask("POST", "/v1/search", {"query": "archive cellar"}), team.two.ask("POST", "/v1/explain", {"item": copy})]
+    replies += [team.two.ask("POST", "/v1/search", {"query": "archive cellar"}), team.two.ask("GET", f"/v1/items/{copy}/explain")]
     for reply in replies:
         assert not [word for word in mine if word in json.dumps(reply)], reply
     own = team.one.ask("GET", f"/v1/items/{copy}/provenance")

@@ -200,6 +200,7 @@ pub(crate) struct Copy {
 
 /// What policies make of a write.
 pub(crate) struct Shape {
+    pub(crate) content: Content,
     pub(crate) tier: Tier,
     pub(crate) copy: Option<Copy>,
     /// What a model has to be asked first.
@@ -208,6 +209,8 @@ pub(crate) struct Shape {
     pub(crate) lacks_model: bool,
     /// What the trail says of it.
     pub(crate) shaped: Shaped,
+    /// Whether what others are given of it rests on private items.
+    pub(crate) rests_on_private: bool,
 }
 
 /// Makes of a write what policies make of it: what its user keeps, or what others see, or both (SHARE-19). The copy for
@@ -217,7 +220,7 @@ pub(crate) struct Shape {
 pub(crate) fn shape(
     tenant: &Tenant,
     call: &Call,
-    request: &mut WriteRequest,
+    request: &WriteRequest,
     told: Option<&Told>,
     rests_on_private: bool,
 ) -> Result<Shape, Refusal> {
@@ -237,22 +240,21 @@ pub(crate) fn shape(
         TierWish::Auto => replaced(&views, request).is_some_and(|version| version.tier == Tier::Shared),
     };
     if !is_on(tenant, &call.caller, &views) {
-        request.content = shaping.kept(request)?;
+        let content = shaping.kept(request)?;
         let tier = if is_for_others { Tier::Shared } else { Tier::Private };
-        return Ok(shaping.end(tier, None, false));
+        return Ok(shaping.end(content, tier, None, false));
     }
     if is_for_others {
         let Copy { content, lacks_model, .. } = shaping.copied(request)?;
-        request.content = content;
-        return Ok(shaping.end(Tier::Shared, None, lacks_model));
+        return Ok(shaping.end(content, Tier::Shared, None, lacks_model));
     }
     let copy = match request.tier {
         TierWish::Private => None,
         TierWish::Both => Some(shaping.copied(request)?),
         TierWish::Auto | TierWish::Shared => shaping.copied(request).ok(),
     };
-    request.content = shaping.kept(request)?;
-    Ok(shaping.end(Tier::Private, copy, false))
+    let content = shaping.kept(request)?;
+    Ok(shaping.end(content, Tier::Private, copy, false))
 }
 
 /// What it takes to shape a write.
@@ -283,7 +285,8 @@ impl Shaping<'_> {
     /// What others are given, or why they are given nothing.
     fn copied(&mut self, request: &WriteRequest) -> Result<Copy, Refusal> {
         let mut composed = self.composed(PolicyKind::WriteShared);
-        if self.rests_on_private || rests_on_private(self.tenant, self.call, self.views, request) {
+        self.rests_on_private |= rests_on_private(self.tenant, self.call, self.views, request);
+        if self.rests_on_private {
             composed = composed.for_private_parents().ok_or_else(|| {
                 let message =
                     "a policy keeps what rests on private items from being shared; write it with tier `private`";
@@ -306,8 +309,9 @@ impl Shaping<'_> {
         made
     }
 
-    fn end(self, tier: Tier, copy: Option<Copy>, lacks_model: bool) -> Shape {
-        Shape { tier, copy, wishes: self.wishes, lacks_model, shaped: self.shaped }
+    fn end(self, content: Content, tier: Tier, copy: Option<Copy>, lacks_model: bool) -> Shape {
+        let Self { wishes, shaped, rests_on_private, .. } = self;
+        Shape { content, tier, copy, wishes, lacks_model, shaped, rests_on_private }
     }
 
     fn told_or_written(&mut self, chain: &Chain, content: &Content, intent: Intent) -> Option<Content> {
@@ -339,7 +343,7 @@ fn blocked(path: &str, message: &str) -> Refusal {
 }
 
 /// Whether any of what a write rests on is private: what it names, what it cites, what its trace was given (SHARE-20).
-pub(crate) fn rests_on_private(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> bool {
+fn rests_on_private(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> bool {
     let is_private = |version: &Version| version.tier == Tier::Private;
     let derived = request.derived_from.iter().filter_map(|id| views.items.find_version(id.parse().ok()?));
     let mut parents = derived.chain(cited(views, request));

@@ -3,12 +3,14 @@
 use super::{Staged, closing, decided, deferral, deferral_of, find, not_found};
 use crate::counsel::Counsel;
 use crate::reply::{Ground, Verdict, WriteStatus, Written};
+use crate::scribing::Told;
 use crate::sequencer::Objection;
 use crate::tenant::Tenant;
 use crate::write::{self, Asked, Prepared};
 use crate::{Call, kept};
 use serde_json::Value;
 use tabellion_core::access::author;
+use tabellion_core::canonical::{hex, sha256};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Approval, GateName};
 use tabellion_core::log::{Decision, Event, Payload};
@@ -187,6 +189,17 @@ async fn second(
     Ok(write::deferred(deferral(tenant, review)?))
 }
 
+/// What was said in a model's words is committed in those or not at all, whatever policies say by now.
+fn as_seen(asked: &Asked, staged: &Staged) -> Result<(), Refusal> {
+    let canonical = asked.request.content.canonical().ok();
+    let hash = canonical.map(|bytes| hex(&sha256(&bytes)));
+    if hash.as_deref() == staged.findings.get("content_hash").and_then(Value::as_str) {
+        return Ok(());
+    }
+    let message = "policies have changed since, and with them what would be remembered; reject it and have it written again";
+    Err(Refusal::new(Code::VersionConflict, message).at(GateName::Policy))
+}
+
 /// The write as its author sent it, with the person's yes.
 fn revived(
     tenant: &Tenant,
@@ -203,6 +216,9 @@ fn revived(
     if !asked.wishes.is_empty() {
         // In the words that the person saw: nobody is asked again.
         asked.settle(tenant, &author, staged.told.clone())?;
+    }
+    if staged.told != Told::default() {
+        as_seen(&asked, &staged)?;
     }
     asked.counsel = Some(Counsel::of_findings(&staged.findings));
     asked.submitted = staged.submitted.unwrap_or(review.time);

@@ -76,7 +76,6 @@ impl Asked {
         let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
         let token = idempotency_token(&canonical, &call.caller.agent(), request.layer);
         check_token(&request, &token)?;
-        let sent = request.content.clone();
         let token = scoped_token(tenant, call, &request, &token);
         let request_print = request.request_id.map(|id| {
             let (user, agent) = (call.caller.user(), call.caller.agent());
@@ -85,10 +84,10 @@ impl Asked {
         if let Some(owed) = owed {
             owed.address(tenant, &mut request);
         }
-        let rests_on_private = owed.is_some_and(|owed| owed.rests_on_private)
-            || sharing::rests_on_private(tenant, call, &tenant.shared.views.read(), &request);
-        let Shape { tier, copy, wishes, lacks_model, shaped } =
-            sharing::shape(tenant, call, &mut request, None, rests_on_private)?;
+        let rests_on_private = owed.is_some_and(|owed| owed.rests_on_private);
+        let Shape { content, tier, copy, wishes, lacks_model, shaped, rests_on_private } =
+            sharing::shape(tenant, call, &request, None, rests_on_private)?;
+        let sent = std::mem::replace(&mut request.content, content);
         let (claim, prints) = recognised(tenant, call, &request, strictness, tier)?;
         Ok(Self {
             claim,
@@ -118,9 +117,11 @@ impl Asked {
 
     /// Makes of it what policies make of it now that models were asked, whatever they said.
     pub(crate) fn settle(&mut self, tenant: &Tenant, call: &Call, told: Told) -> Result<(), Refusal> {
-        self.request.content = self.sent.clone();
-        let shape = sharing::shape(tenant, call, &mut self.request, Some(&told), self.rests_on_private)?;
-        let Shape { tier, copy, wishes, lacks_model, shaped } = shape;
+        self.request.content.clone_from(&self.sent);
+        let shape = sharing::shape(tenant, call, &self.request, Some(&told), self.rests_on_private)?;
+        let Shape { content, tier, copy, wishes, lacks_model, shaped, rests_on_private } = shape;
+        self.request.content = content;
+        self.rests_on_private = rests_on_private;
         (self.claim, self.prints) = recognised(tenant, call, &self.request, self.strictness, tier)?;
         (self.tier, self.copy, self.wishes, self.lacks_model) = (tier, copy, wishes, lacks_model);
         (self.told, self.shaped, self.vector) = (told, shaped, None);

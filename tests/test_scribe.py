@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from governed import eventually
+from governed import eventually, novel, refusal
 from judge import REASONS
 from scribe import KEY, Scribe
 from server import NotReady, Server
-from test_remote_gates import metric
+from test_remote_gates import YES, later, metric, named, no, scripted, table  # noqa: F401, one is a fixture
 from test_sharing import CARD, MISSING, Team
 
 NUMBERS = itertools.count(1)
@@ -254,6 +254,81 @@ def test_policies_only_tighten(team_with, scribe):
     for kind, step in wrong:
         refusal = team.chief.refused("PUT", "/v1/policies/wrong", {"kind": kind, "steps": [step]}, status=422, code="SCHEMA_INVALID")
         assert refusal["errors"][0]["path"] == "/steps/0", refusal
+
+
+# With the gates
+
+
+@pytest.fixture
+def governed(alone, scribe, monkeypatch):
+    """Makes a world under a write policy whose server asks the scribe about what is kept."""
+
+    def make(policy="strict", **settings):
+        for name, value in scribe.settings().items():
+            monkeypatch.setenv(name, value)
+        world = alone(policy, **settings)
+        world.policy_set("keep", kind="write_private", steps=[{"step": "extract", "llm": True}])
+        return world
+
+    return make
+
+
+def test_a_person_decides_on_the_words_of_the_model(governed, scribe):
+    """SHARE-18, GOV-6: a held write shows what would be remembered; a yes commits those words and asks nobody again, over a
+    restart; if policies would make something else of it by then, nothing is committed."""
+    world = governed()
+    ana, bot = world.pair()
+    text, words = novel(), novel()
+    scribe.says = lambda *_: {"memories": [{"key": "a topic", "text": words}]}
+    held = bot.held(text, layer="semantic", evidence=[world.said(f"{text} {words}")])
+    assert ana.review(held["pending_id"])["item"]["text"] == words
+    world.restart()
+    scribe.down()
+    made = ana.get(ana.approves(held["pending_id"])["id"])
+    assert (made["text"], made["key"]) == (words, "a topic") and len(scribe.asked) == 1
+    scribe.up()
+    other, words = novel(), novel()
+    held = bot.held(other, layer="semantic", evidence=[world.said(f"{other} {words}")])
+    world.policy_set("keep", kind="write_private", steps=[])
+    refusal(ana.decides(held["pending_id"]), 409, "VERSION_CONFLICT", "policy")
+    assert ana.texts() == [made["text"]]
+
+
+def test_what_a_gate_refuses_no_model_sees(governed, scribe, scripted):  # noqa: F811
+    """SHARE-18, D2: neither what a gate of the server refuses nor what one outside does not accept; and what the model said is
+    kept while a gate makes the write wait, so that it is asked once."""
+    script = [no()]
+    gate = scripted(lambda write: script.pop(0) if len(script) > 1 else script[0])
+    world = governed("open", gates=named(table(gate.port)))
+    ana, bot = world.pair()
+    refusal(bot.send(novel()), 422, "GATE_REJECTED", "policy")
+    assert not scribe.asked
+    script[:] = [YES]
+    bot.commits(text := novel())
+    assert len(scribe.asked) == 1
+    assert bot.send(text)[1]["status"] == "already_committed" and len(scribe.asked) == 1, "a replay asks nobody"
+    words = novel()
+    scribe.says = lambda *_: {"memories": [{"key": "k", "text": words}]}
+    script[:] = [YES, later(500), YES]
+    bot.put_off(novel())
+    scribe.down()
+    world.clock.advance(seconds=5)
+    eventually(lambda: words in bot.texts())
+    assert len(scribe.asked) == 2 and gate.texts[-1] == words, "the gate looks at what would be remembered"
+    scribe.up()
+    assert bot.send(" ")[0] == 422 and len(scribe.asked) == 2
+
+
+def test_an_owed_copy_passes_the_gates(team_with, scribe):
+    """SHARE-18, SHARE-31: what may not be shared any more when the model is back is not; its author can read why."""
+    team = team_with(REQUIRES, timeout_ms=300)
+    scribe.down()
+    made = team.one.write(unique("The lift goes to the roof"))
+    team.policy("share-all", {"kind": "write_shared", "share": "off", "steps": REQUIRES})
+    scribe.up()
+    row = eventually(lambda: [row for row in team.one.ask("GET", "/v1/writes")["writes"] if row["state"] == "refused"])[0]
+    assert row["code"] == "SHARING_OFF" and team.two.found("lift roof") == []
+    assert team.one.get(made["id"])["tier"] == "private"
 
 
 def test_a_scribe_without_models_stops_the_start(bin, tmp_path):

@@ -198,6 +198,8 @@ codes! {
     GateDeferred => "GATE_DEFERRED", Unavailable;
     /// A gate outside the server gives no answer; the write is tried again by itself.
     GateUnreachable => "GATE_UNREACHABLE", Unavailable;
+    /// The model that a policy requires gives no answer; what is shared follows by itself.
+    ScribeUnreachable => "SCRIBE_UNREACHABLE", Unavailable;
     /// Most models do not find the statement in its excerpts.
     ConsensusMissing => "CONSENSUS_MISSING", Conflict;
     /// The agent may not write there, or not about that.

@@ -36,7 +36,7 @@ pub use remote::{DEFERRAL_MAX, RemoteAnswer, RemoteFault, RemoteFinding};
 pub use request::{EvidenceDraft, Replaces, TripleDraft, WriteDraft, WriteRequest};
 pub use risk::{Hold, REPUTATION_MIN, Risk};
 pub use runner::{ReportDraft, TestReport, is_public_key};
-pub use schema::KEY_CHARS_MAX;
+pub use schema::{KEY_CHARS_MAX, TEXT_BYTES_MAX};
 pub use strictness::{Force, Rules, Strictness};
 
 use crate::access::Caller;

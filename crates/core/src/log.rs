@@ -8,6 +8,7 @@ mod head;
 mod lsn;
 mod recheck;
 mod role;
+mod shaped;
 mod tree;
 
 pub use entry::{Actor, Entry, NotAnEntry, SealedRef};
@@ -19,6 +20,7 @@ pub use head::{Head, SignedHead, SigningKey, VerifyingKey};
 pub use lsn::Lsn;
 pub use recheck::Recheck;
 pub use role::{HeldRole, Holder};
+pub use shaped::Shaped;
 pub use tree::{
     Frontier, TILE_LEVELS, Tile, consistency_proof, inclusion_proof, leaf_hash, node_hash, root_of,
     verify_consistency, verify_inclusion,

@@ -10,8 +10,8 @@ use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, ReviewId, RoleId, T
 use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
     Actor, AgentStatus, AuditRecord, Decision, Edge, Entry, Event, Frontier, GrantedEdge, Head, HeldRole,
-    Holder, IssuedKey, LogName, Lsn, Payload, Principal, Prints, Recheck, SealedRef, SigningKey, StagedWrite,
-    Support, WrittenVersion, leaf_hash,
+    Holder, IssuedKey, LogName, Lsn, Payload, Principal, Prints, Recheck, SealedRef, Shaped, SigningKey,
+    StagedWrite, Support, WrittenVersion, leaf_hash,
 };
 use tabellion_core::seal::{DataKey, Sealed, Secret, commitment};
 use tabellion_core::time::Timestamp;
@@ -63,6 +63,11 @@ fn entries() -> Vec<(&'static str, Entry)> {
         query: None,
         request_id: Some("r".into()),
         trace: Some([17; 32]),
+        shaped: None,
+    };
+    let shaped = AuditRecord {
+        shaped: Some(Shaped { policies: vec![Lsn::new(309)], transformed: true }),
+        ..audited.clone()
     };
     let item = ItemId::from_bytes([3; 16]);
     let version = VersionId::from_bytes([4; 16]);
@@ -159,6 +164,7 @@ fn entries() -> Vec<(&'static str, Entry)> {
             ),
         ),
         ("audited", entry(1, actor(), Event::Audited(audited), None)),
+        ("audited_under_policies", entry(2, actor(), Event::Audited(shaped), None)),
     ]
 }
 

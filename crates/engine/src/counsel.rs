@@ -5,7 +5,7 @@
 //! that models were asked about, and puts off what a gate was asked about.
 
 use crate::Call;
-use crate::ports::{Advisers, GateQuestion, Judge, JudgeError, RemoteGate};
+use crate::ports::{Advisers, GateQuestion, Judge, JudgeError, RemoteGate, Scribe};
 use crate::read::content;
 use crate::tenant::Tenant;
 use crate::write::{Asked, timed};
@@ -116,8 +116,13 @@ impl Advice {
             || (self.advisers.judge.is_some() && layer.is_durable())
     }
 
+    /// The model that writes anew what policies ask it to.
+    pub(crate) const fn scribe(&self) -> Option<&Arc<dyn Scribe>> {
+        self.advisers.scribe.as_ref()
+    }
+
     /// Whether trouble with one of them may be logged again.
-    fn may_warn(&self, whom: &str, now: Timestamp) -> bool {
+    pub(crate) fn may_warn(&self, whom: &str, now: Timestamp) -> bool {
         let mut warned = self.warned.lock();
         let due = warned.get(whom).is_none_or(|last| now >= last.plus(WARN_EVERY));
         if due {
@@ -145,6 +150,11 @@ pub(crate) async fn hear(
         verify(tenant, judge, asked, is_arguable(judged)),
     );
     Counsel { remote, opposed, consensus }
+}
+
+/// Whether every gate of its layer takes a write.
+pub(crate) async fn is_accepted(tenant: &Tenant, call: &Call, asked: &Asked) -> bool {
+    ask_gates(tenant, call, asked).await.iter().all(|finding| finding.answer == RemoteAnswer::Accepts)
 }
 
 /// Asks all gates of a layer at once.

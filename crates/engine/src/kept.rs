@@ -2,7 +2,9 @@
 //! back and open again (GOV-1.6, D1, D3).
 
 use crate::flow::Pace;
+use crate::owed::{Owed, Standing};
 use crate::reply::{Deferral, KeptReply, WriteStatus, Written};
+use crate::scribing::{self, Told};
 use crate::tenant::{Tenant, storage};
 use crate::write::{self, Asked, Waited};
 use crate::{Call, OpenError};
@@ -12,9 +14,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tabellion_core::access::{Caller, author};
+use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{GateName, WriteDraft, read_write};
-use tabellion_core::id::{DeferralId, KeyId, RefusalId, ReviewId};
+use tabellion_core::id::{DeferralId, KeyId, RefusalId, ReviewId, VersionId};
 use tabellion_core::seal::{Secret, close as seal, open as unseal};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_store::{KeptStore, KeptWrite};
@@ -95,7 +98,8 @@ impl Wait {
 
     /// For a gate outside this process; none if the refusal is a real one.
     pub(crate) fn for_gate(refusal: &Refusal, now: Timestamp) -> Option<Self> {
-        let waits = matches!(refusal.code, Code::GateDeferred | Code::GateUnreachable);
+        let waits =
+            matches!(refusal.code, Code::GateDeferred | Code::GateUnreachable | Code::ScribeUnreachable);
         waits.then(|| Self {
             gate: refusal.gate.unwrap_or(GateName::Policy),
             code: refusal.code,
@@ -148,11 +152,13 @@ pub(crate) async fn put_off(
     let now = tenant.now();
     let until = wait.until.max(now.plus(Period::from_secs(WAIT_FIRST_SECS)));
     let wait = Wait { until, ..wait };
-    let id = match keep_put_off(tenant, call, asked, &wait)? {
+    let id = match keep_put_off(tenant, call, asked, &wait, None)? {
         PutOff::Known(known) => return Ok(write::deferred(known)),
         PutOff::New(id) => id,
     };
-    tenant.sequencer.trail_now(tenant.row(call, write::ACTION, "deferred", vec![id.to_string()])).await?;
+    let mut row = tenant.row(call, write::ACTION, "deferred", vec![id.to_string()]);
+    row.record.shaped = asked.shaped.clone().noted();
+    tenant.sequencer.trail_now(row).await?;
     Ok(write::deferred(wait.deferral(id, now)))
 }
 
@@ -165,9 +171,16 @@ enum PutOff {
 }
 
 /// Looks and keeps in one step, so that the same write never waits twice.
-fn keep_put_off(tenant: &Tenant, call: &Call, asked: &Asked, wait: &Wait) -> Result<PutOff, Refusal> {
+fn keep_put_off(
+    tenant: &Tenant,
+    call: &Call,
+    asked: &Asked,
+    wait: &Wait,
+    owed: Option<Owed>,
+) -> Result<PutOff, Refusal> {
     let _one_at_a_time = tenant.kept.putting.lock();
-    if let Some(known) = waiting(tenant, asked)? {
+    let token = owed.map_or(asked.token, |owed| owed.token(tenant));
+    if let Some(known) = waiting_by(tenant, &token)? {
         return Ok(PutOff::Known(known));
     }
     let author = author_bytes(&call.caller);
@@ -179,11 +192,13 @@ fn keep_put_off(tenant: &Tenant, call: &Call, asked: &Asked, wait: &Wait) -> Res
     }
     let now = tenant.now();
     let id = DeferralId::from_bytes(tenant.entropy.bytes());
-    let body = waiting_body((&asked.body, asked.edits), &call.caller, wait);
+    let owed = owed.or(asked.owed);
+    let waited = Waiting { draft: &asked.body, edits: asked.edits, told: &asked.told, owed };
+    let body = waited.body(&call.caller, wait);
     let kept = KeptWrite {
         id: *id.as_bytes(),
         author,
-        token: asked.token,
+        token,
         due: Some(wait.until),
         ends: now.plus(tenant.governance.refusals_kept),
         attempts: 0,
@@ -195,24 +210,70 @@ fn keep_put_off(tenant: &Tenant, call: &Call, asked: &Asked, wait: &Wait) -> Res
     Ok(PutOff::New(id))
 }
 
-fn waiting_body((draft, edits): (&WriteDraft, Option<ReviewId>), caller: &Caller, wait: &Wait) -> Value {
-    json!({
-        "write": draft.to_body(),
-        "item": draft.item,
-        "key": caller.key().to_string(),
-        "edits": edits.map(|review| review.to_string()),
-        "gate": wait.gate.as_str(),
-        "code": wait.code.as_str(),
-        "message": wait.message,
-    })
+/// A write that waits, as it is kept.
+struct Waiting<'a> {
+    draft: &'a WriteDraft,
+    edits: Option<ReviewId>,
+    told: &'a Told,
+    owed: Option<Owed>,
+}
+
+impl Waiting<'_> {
+    fn body(&self, caller: &Caller, wait: &Wait) -> Value {
+        json!({
+            "write": self.draft.to_body(),
+            "item": self.draft.item,
+            "key": caller.key().to_string(),
+            "edits": self.edits.map(|review| review.to_string()),
+            "told": self.told.to_json(),
+            "owed": self.owed.map(Owed::to_json),
+            "gate": wait.gate.as_str(),
+            "code": wait.code.as_str(),
+            "message": wait.message,
+        })
+    }
+}
+
+/// Keeps the copy that others are owed of a write which is about to be committed: it is durable before that, and made by
+/// itself when a model has said it anew.
+pub(crate) fn owe(
+    tenant: &Tenant,
+    call: &Call,
+    asked: &Asked,
+    owed: Option<Owed>,
+) -> Result<Option<Deferral>, Refusal> {
+    let Some(owed) = owed else { return Ok(None) };
+    let now = tenant.now();
+    let wait = Wait::for_gate(&scribing::silent(), now).unwrap_or_else(|| Wait::for_room(now));
+    Ok(Some(match keep_put_off(tenant, call, asked, &wait, Some(owed))? {
+        PutOff::Known(known) => known,
+        PutOff::New(id) => wait.deferral(id, now),
+    }))
+}
+
+/// Nobody is owed the copy of a write that was not committed.
+pub(crate) fn owe_no_more(tenant: &Tenant, owed: Option<&Deferral>) {
+    let id = owed.and_then(|owed| owed.pending_id.parse::<DeferralId>().ok());
+    if let Some(Ok(Some(kept))) = id.map(|id| tenant.kept.store.get(id.as_bytes())) {
+        forget(tenant, &kept);
+    }
+}
+
+/// The copy of a version that others are still owed.
+pub(crate) fn owing(tenant: &Tenant, version: VersionId) -> Result<Option<Deferral>, Refusal> {
+    waiting_by(tenant, &Owed::token_of(tenant, version))
 }
 
 /// What the same write waits for, if it was put off already.
 pub(crate) fn waiting(tenant: &Tenant, asked: &Asked) -> Result<Option<Deferral>, Refusal> {
+    waiting_by(tenant, &asked.token)
+}
+
+fn waiting_by(tenant: &Tenant, token: &Hash) -> Result<Option<Deferral>, Refusal> {
     if tenant.kept.waiting.load(Ordering::Acquire) == 0 {
         return Ok(None);
     }
-    let kept = tenant.kept.store.waiting(&asked.token).map_err(|error| storage(&error))?;
+    let kept = tenant.kept.store.waiting(token).map_err(|error| storage(&error))?;
     let now = tenant.now();
     Ok(kept.and_then(|kept| {
         let wait = Wait::of(&tenant.kept.read(&kept)?, kept.due?);
@@ -389,11 +450,18 @@ async fn retry(tenant: &Tenant, kept: KeptWrite) {
         tracing::warn!("a write that was put off could not be read again; it is dropped");
         return forget(tenant, &kept);
     };
+    match waited.owed.map_or(Standing::Stands, |owed| owed.stands(tenant, kept.made)) {
+        Standing::Stands => {}
+        Standing::Gone => return forget(tenant, &kept),
+        Standing::NotYet => return,
+    }
     let waited_for =
         tenant.kept.read(&kept).map_or(Code::RateExceeded, |body| Wait::of(&body, kept.made).code);
     match write::again(tenant, &call, &waited, waited_for).await {
         Ok(_) => forget(tenant, &kept),
-        Err(write::Again::Later(wait)) => wait_on(tenant, &call, &kept, &waited, &wait),
+        Err(write::Again::Later(wait, told)) => {
+            wait_on(tenant, &call, &kept, &Waited { told, ..waited }, &wait);
+        }
         Err(write::Again::Refused(refusal)) => end(tenant, &call, &kept, &waited.draft, &refusal),
     }
 }
@@ -414,18 +482,28 @@ fn revived(tenant: &Tenant, kept: &KeptWrite) -> Option<(Call, Waited)> {
     let agent = tabellion_core::id::AgentId::from_bytes(agent.try_into().ok()?);
     let caller = author(&tenant.shared.views.read().identity, user, agent, key).ok()?;
     let edits = body.get("edits").and_then(Value::as_str).and_then(|id| id.parse().ok());
-    let waited = Waited { draft: draft_of(tenant, kept)?, submitted: kept.made, edits };
+    let waited = Waited {
+        draft: draft_of(tenant, kept)?,
+        submitted: kept.made,
+        edits,
+        told: Told::of_json(body.get("told")),
+        owed: Owed::of_json(body.get("owed")),
+    };
     Some((Call { caller, request_id: None, trace: None }, waited))
 }
 
 fn wait_on(tenant: &Tenant, call: &Call, kept: &KeptWrite, waited: &Waited, wait: &Wait) {
-    let attempts = kept.attempts + 1;
-    if attempts >= ATTEMPTS_MAX {
+    let (attempts, now) = (kept.attempts + 1, tenant.now());
+    // What is only to be shared is not lost, however long a model is away.
+    let is_last = attempts >= ATTEMPTS_MAX && wait.code != Code::ScribeUnreachable;
+    if is_last || now >= kept.ends {
         return end(tenant, call, kept, &waited.draft, &wait.exhausted());
     }
-    let backoff = (WAIT_FIRST_SECS << attempts).min(WAIT_LONGEST_SECS);
-    let due = Some(tenant.now().plus(Period::from_secs(backoff)).max(wait.until));
-    let body = waiting_body((&waited.draft, waited.edits), &call.caller, wait);
+    let backoff = (WAIT_FIRST_SECS << attempts.min(16)).min(WAIT_LONGEST_SECS);
+    let due = Some(now.plus(Period::from_secs(backoff)).max(wait.until));
+    let waiting =
+        Waiting { draft: &waited.draft, edits: waited.edits, told: &waited.told, owed: waited.owed };
+    let body = waiting.body(&call.caller, wait);
     let closed = tenant.kept.close(tenant, &kept.id, &body);
     let kept = KeptWrite { attempts, due, closed, ..*kept };
     if let Err(error) = tenant.kept.store.put(&kept, tenant.governance.refusals_max) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tabellion_core::access::KeySet;
 use tabellion_core::gate::{GateName, RemoteAnswer};
 use tabellion_core::item::Layer;
+use tabellion_core::policy::{Note, Notes};
 use tabellion_core::provenance::Evidence;
 use tabellion_core::time::Timestamp;
 
@@ -157,6 +158,40 @@ impl JudgeError {
     }
 }
 
+/// A model that writes anew what somebody wants remembered (SHARE-18). It decides nothing: what it says passes the steps of
+/// the policy that asked for it.
+pub trait Scribe: Send + Sync {
+    /// The same in other words. Blocks, within a time limit.
+    ///
+    /// # Errors
+    /// When the model cannot be asked, or its answer is not of the form asked for. Then nothing of it counts.
+    fn rewrite(&self, page: &Page, intent: Intent) -> Result<Note, JudgeError>;
+
+    /// What of it is worth remembering, each memory for itself; none if nothing is. Blocks, within a time limit.
+    ///
+    /// # Errors
+    /// As for `rewrite`.
+    fn extract(&self, page: &Page, intent: Intent) -> Result<Notes, JudgeError>;
+}
+
+/// What a scribe is shown: of what its writer sent, what the policy leaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// What it is about, if the writer said so.
+    pub key: Option<String>,
+    /// What it says.
+    pub text: String,
+}
+
+/// For whom a scribe writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intent {
+    /// For the user whose memory it is.
+    Private,
+    /// For everybody who may see it.
+    Shared,
+}
+
 /// Who outside this process is asked about writes; by default nobody.
 #[derive(Clone, Default)]
 pub struct Advisers {
@@ -164,6 +199,8 @@ pub struct Advisers {
     pub gates: Vec<Arc<dyn RemoteGate>>,
     /// Models.
     pub judge: Option<Arc<dyn Judge>>,
+    /// A model that writes anew what policies ask it to.
+    pub scribe: Option<Arc<dyn Scribe>>,
 }
 
 /// The public keys of whoever signs tokens that are taken here.

@@ -13,7 +13,7 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Against, Known};
 use tabellion_core::id::{ItemId, KeyId, VersionId};
 use tabellion_core::item::{Content, Layer, Status};
-use tabellion_core::log::{Lsn, Payload};
+use tabellion_core::log::{Lsn, Payload, Shaped};
 use tabellion_core::policy::Classes;
 use tabellion_core::provenance::Provenance;
 use tabellion_core::time::{Period, Timestamp};
@@ -30,23 +30,23 @@ pub(crate) async fn get(
     as_of: Option<&str>,
 ) -> Result<ItemReply, Refusal> {
     let result = settled(tenant, || get_item(tenant, &call.caller, id, as_of));
-    if let Ok(item) = &result {
+    if let Ok((item, _)) = &result {
         tenant.given(call, std::iter::once(item), None);
     }
     tenant.readers.note(&call.caller, tenant.now());
-    tenant.read_done(call, "get", named(id), result).await
+    tenant.read_shaped(call, "get", named(id), result).await
 }
 
 pub(crate) async fn list(tenant: &Tenant, call: &Call, query: ListQuery) -> Result<Page<ItemReply>, Refusal> {
     let result = settled(tenant, || list_items(tenant, &call.caller, &query));
-    if let Ok(page) = &result {
+    if let Ok((page, _)) = &result {
         tenant.given(call, page.rows.iter(), None);
     }
     let ids = result
         .as_ref()
-        .map_or_else(|_| Vec::new(), |page| page.rows.iter().map(|item| item.id.to_string()).collect());
+        .map_or_else(|_| Vec::new(), |(page, _)| page.rows.iter().map(|item| item.id.to_string()).collect());
     tenant.readers.note(&call.caller, tenant.now());
-    tenant.read_done(call, "list", ids, result).await
+    tenant.read_shaped(call, "list", ids, result).await
 }
 
 pub(crate) async fn versions(tenant: &Tenant, call: &Call, id: &str) -> Result<Vec<VersionReply>, Refusal> {
@@ -61,7 +61,7 @@ pub(crate) async fn provenance(
     version: Option<&str>,
 ) -> Result<Provenance, Refusal> {
     let result = settled(tenant, || read_provenance(tenant, &call.caller, id, version));
-    tenant.read_done(call, "provenance", named(id), result).await
+    tenant.read_shaped(call, "provenance", named(id), result).await
 }
 
 /// How often a read is made again when who may see what has changed under it.
@@ -118,14 +118,19 @@ pub(crate) fn moment(
     Ok(Moment { lsn, time: views.items.time_of(lsn).unwrap_or_default() })
 }
 
-fn get_item(tenant: &Tenant, caller: &Caller, id: &str, as_of: Option<&str>) -> Result<ItemReply, Refusal> {
+fn get_item(
+    tenant: &Tenant,
+    caller: &Caller,
+    id: &str,
+    as_of: Option<&str>,
+) -> Result<(ItemReply, Shaped), Refusal> {
     let id = item_id(id)?;
     if as_of.is_none()
         && let Some(mut item) = tenant.working.get(caller, id, tenant.now())
     {
         let views = tenant.shared.views.read();
         item.token = tenant.token(caller, views.lsn());
-        return Chain::of_reading(tenant, caller, &views).shown(item).ok_or_else(Refusal::not_found);
+        return shown(&Chain::of_reading(tenant, caller, &views), item);
     }
     let views = tenant.shared.views.read();
     let predicate = predicate(tenant, caller, &views);
@@ -137,7 +142,13 @@ fn get_item(tenant: &Tenant, caller: &Caller, id: &str, as_of: Option<&str>) -> 
     let against = against(tenant, &views, head, (&predicate, redacted), at);
     drop(views);
     let item = ItemReply { against, ..fill(sketch, tenant, caller)? };
-    reading.shown(item).ok_or_else(Refusal::not_found)
+    shown(&reading, item)
+}
+
+fn shown(reading: &Chain, item: ItemReply) -> Result<(ItemReply, Shaped), Refusal> {
+    let item = reading.shown(item).ok_or_else(Refusal::not_found)?;
+    let shaped = reading.shaped(item.transformed);
+    Ok((item, shaped))
 }
 
 /// What else the caller may see that speaks against a version, surest first. Where either is redacted for the caller, they
@@ -171,12 +182,16 @@ fn against(
     against
 }
 
-fn list_items(tenant: &Tenant, caller: &Caller, query: &ListQuery) -> Result<Page<ItemReply>, Refusal> {
+fn list_items(
+    tenant: &Tenant,
+    caller: &Caller,
+    query: &ListQuery,
+) -> Result<(Page<ItemReply>, Shaped), Refusal> {
     let limit = within(query.limit, PAGE_DEFAULT, tenant.limits.page_max, "/limit")?;
     let layer = query.layer.as_deref().map(layer_word).transpose()?;
     let skip = tenant.place(caller, query.cursor.as_deref())?;
     if layer == Some(Layer::Working) {
-        return Ok(working::page(tenant, caller, query, skip, limit));
+        return Ok((working::page(tenant, caller, query, skip, limit), Shaped::default()));
     }
     let reading = Chain::of_reading(tenant, caller, &tenant.shared.views.read());
     let wanted = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(1);
@@ -192,8 +207,9 @@ fn list_items(tenant: &Tenant, caller: &Caller, query: &ListQuery) -> Result<Pag
         }
     }
     let next = if rows.len() == wanted { rows.pop().map(|(place, _)| u64::from(place)) } else { None };
-    let rows = rows.into_iter().map(|(_, item)| item).collect();
-    Ok(Page { rows, next: next.map(|place| tenant.cursor(caller, place)) })
+    let rows: Vec<ItemReply> = rows.into_iter().map(|(_, item)| item).collect();
+    let shaped = reading.shaped(rows.iter().any(|item| item.transformed));
+    Ok((Page { rows, next: next.map(|place| tenant.cursor(caller, place)) }, shaped))
 }
 
 /// The next items of a list that the caller may see, each with its place.
@@ -245,7 +261,7 @@ fn read_provenance(
     caller: &Caller,
     id: &str,
     version: Option<&str>,
-) -> Result<Provenance, Refusal> {
+) -> Result<(Provenance, Shaped), Refusal> {
     let (lsn, superseded_by, reading, own) = {
         let views = tenant.shared.views.read();
         let predicate = predicate(tenant, caller, &views);
@@ -270,8 +286,10 @@ fn read_provenance(
     if reading.denies(&content) {
         return Err(Refusal::not_found());
     }
-    let record = reading.shown_provenance(Provenance { superseded_by, ..record });
-    Ok(if own { record } else { record.without_contributor() })
+    let record = Provenance { superseded_by, ..record };
+    let shown = reading.shown_provenance(record.clone());
+    let shaped = reading.shaped(shown != record);
+    Ok((if own { shown } else { shown.without_contributor() }, shaped))
 }
 
 /// What a version says and where it comes from.
@@ -326,6 +344,7 @@ impl Sketch {
             updated_at: version.time,
             expires_at: version.expires_at,
             token: String::new(),
+            transformed: false,
             against: Vec::new(),
         };
         disclose(Self { reply, lsn: version.lsn, at: at.lsn }, version, predicate)

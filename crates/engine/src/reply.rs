@@ -89,6 +89,8 @@ pub struct Written {
     pub deferral: Option<Deferral>,
     /// The copy that others may see, where there is one beside the item.
     pub shared: Option<ItemId>,
+    /// The copy for others that follows when a model has said it anew.
+    pub owed: Option<Deferral>,
     /// What it speaks against and was committed beside all the same.
     pub against: Vec<Against>,
 }
@@ -197,6 +199,8 @@ pub struct ItemReply {
     pub expires_at: Option<Timestamp>,
     /// Where in the log it was read, sealed for the caller.
     pub token: String,
+    /// Whether a policy changed what it says.
+    pub transformed: bool,
     /// What else the caller may see that speaks against it; only where one item is read.
     pub against: Vec<Against>,
 }
@@ -463,6 +467,10 @@ pub struct AuditRow {
     pub request_id: Option<String>,
     /// The access epoch under which it was decided.
     pub epoch: u64,
+    /// The policies of sharing that shaped it: the name of each, and which version of it held.
+    pub policies: Vec<(String, u32)>,
+    /// Whether they changed what was kept or sent.
+    pub transformed: bool,
     /// Its place in the audit log; auditors only.
     pub lsn: Option<u64>,
 }

@@ -11,10 +11,10 @@ use crate::reply::{Flag, Reverified};
 use crate::sequencer::{Draft, Objection, Proposal};
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
-use examine::examine;
+use examine::{examine, rests_on_private};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use tabellion_core::access::Power;
+use tabellion_core::access::{Power, Predicate};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::Strictness;
 use tabellion_core::id::{ItemId, VersionId};
@@ -208,12 +208,18 @@ async fn passes(tenant: &Tenant, call: &Call, from: Row) -> Result<Reverified, R
         let seen = looked.found.iter().filter(|one| one.finding.is_some_and(|finding| !finding.is_passed()));
         let views = tenant.shared.views.read();
         let predicate = predicate(tenant, &call.caller, &views);
-        reply
-            .flagged
-            .extend(seen.filter_map(|one| flag(&views, one.version, &|version| predicate.admits(version))));
+        reply.flagged.extend(
+            seen.filter_map(|one| flag(&views, one.version, &|version| is_told(&views, version, &predicate))),
+        );
     }
     reply.next = at.map(|row| tenant.cursor(&call.caller, u64::from(row)));
     Ok(reply)
+}
+
+/// Whether a caller may be told of what was found of a version. What rests on private items is told to their owner alone: that
+/// one of them was taken back shows in the finding (SHARE-39).
+fn is_told(views: &Views, version: &Version, predicate: &Predicate) -> bool {
+    predicate.admits(version) && (version.owner == predicate.owner() || !rests_on_private(views, version))
 }
 
 /// The flag of a version, if it has one and may be seen.
@@ -238,7 +244,7 @@ pub(crate) async fn flagged(tenant: &Tenant, call: &Call) -> Result<Vec<Flag>, R
         let is_head = |version: &Version| {
             let item = views.items.item_of(version);
             let head = item.and_then(|item| views.items.head_at(item, at));
-            head.is_some_and(|head| head.id == version.id) && predicate.admits(version)
+            head.is_some_and(|head| head.id == version.id) && is_told(&views, version, &predicate)
         };
         let mut flags: Vec<Flag> =
             views.checks.flagged().filter_map(|(version, _)| flag(&views, version, &is_head)).collect();

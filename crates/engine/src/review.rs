@@ -12,13 +12,15 @@ use decide::end;
 pub(crate) use edit::{edit, ended, ending, give_way, must_wait, why};
 pub(crate) use feedback::feedback;
 
+use crate::owed::Owed;
 use crate::reply::{Deferral, ReviewReply, WriteStatus, Written};
+use crate::scribing::{self, Told};
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::write::{self, Asked, Flight};
 use crate::{Call, Notice, counsel};
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tabellion_core::access::Caller;
@@ -122,6 +124,9 @@ fn staging(
         "write": asked.body.to_body(),
         "item": asked.body.item,
         "submitted": asked.submitted.to_string(),
+        "told": asked.told.to_json(),
+        "owed": asked.owed.map(Owed::to_json),
+        "shown": scribing::shown(asked),
     });
     let payload = Payload::Staged {
         write: write.to_string().into_bytes().into(),
@@ -137,7 +142,8 @@ fn staging(
         if replay.waiting(views, now).is_some() { Err(Objection::Stale) } else { Ok(()) }
     };
     let ids = [review].into_iter().chain(asked.edits).map(|id| id.to_string()).collect();
-    let trail = tenant.row(call, write::ACTION, "deferred", ids);
+    let mut trail = tenant.row(call, write::ACTION, "deferred", ids);
+    trail.record.shaped = asked.shaped.clone().noted();
     // The old review ends first: the new one may have its token.
     let drafts = edited.into_iter().chain([draft]).collect();
     Ok(Proposal { drafts, touches: asked.replay().touches(), check: Box::new(check), trail })
@@ -285,6 +291,12 @@ struct Staged {
     write: Value,
     item: Option<String>,
     findings: Value,
+    /// What models made of it.
+    told: Told,
+    /// What it is the copy of, where others are owed it.
+    owed: Option<Owed>,
+    /// What it says in a model's words, where those are what is decided on.
+    shown: Map<String, Value>,
 }
 
 impl Staged {
@@ -297,9 +309,21 @@ impl Staged {
         Ok(Self {
             submitted: write.get("submitted").and_then(Value::as_str).and_then(|text| text.parse().ok()),
             item: write.get("item").and_then(Value::as_str).map(str::to_owned),
+            told: Told::of_json(write.get("told")),
+            owed: Owed::of_json(write.get("owed")),
+            shown: write.get("shown").and_then(Value::as_object).cloned().unwrap_or_default(),
             write: write.get("write").cloned().unwrap_or_default(),
             findings: serde_json::from_slice(&findings).map_err(unreadable)?,
         })
+    }
+
+    /// The write, with the words that are decided on.
+    fn seen(&self) -> Value {
+        let mut write = self.write.clone();
+        if let Value::Object(write) = &mut write {
+            write.extend(self.shown.clone());
+        }
+        write
     }
 
     fn draft(&self) -> Result<WriteDraft, Refusal> {
@@ -411,7 +435,7 @@ fn reply(tenant: &Tenant, review: &Review, now: Timestamp) -> Result<ReviewReply
         state: review.state_at(now),
         hold: review.hold,
         risk: review.risk,
-        write: staged.write,
+        write: staged.seen(),
         findings: staged.findings,
         content_hash,
         layer: review.layer,

@@ -19,7 +19,7 @@ use tabellion_core::access::{Caller, Disclosed, Predicate};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::id::SearchId;
 use tabellion_core::item::Tier;
-use tabellion_core::log::Lsn;
+use tabellion_core::log::{Lsn, Shaped};
 use tabellion_core::policy::{Candidate, Classes, Limits, shorten};
 use tabellion_core::rank::{self, Places, Question, Relevant, days_named};
 use tabellion_core::time::{Period, Timestamp};
@@ -39,10 +39,10 @@ pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> 
     let result = run(tenant, &call.caller, &query).await;
     let ids = result.as_ref().map_or_else(
         |_| Vec::new(),
-        |reply| reply.results.iter().map(|one| one.item.id.to_string()).collect(),
+        |(reply, _)| reply.results.iter().map(|one| one.item.id.to_string()).collect(),
     );
     let outcome = result.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
-    if let Ok(reply) = &result {
+    if let Ok((reply, _)) = &result {
         let found = reply.results.iter().map(|one| one.item.id).collect();
         tenant.searches.keep(reply.search, &call.caller, found, tenant.now());
         let scores = reply.results.iter().map(|one| one.score).collect();
@@ -53,8 +53,9 @@ pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> 
     let words = query.query.as_deref().unwrap_or_default();
     row.record.query = Some(tenant.fingerprint(&[b"query", words.as_bytes()]));
     tenant.readers.note(&call.caller, tenant.now());
+    row.record.shaped = result.as_ref().ok().and_then(|(_, shaped)| shaped.clone().noted());
     tenant.trail_read(row).await?;
-    result
+    result.map(|(reply, _)| reply)
 }
 
 /// What is redacted for a caller: nothing that they search, write or compare may confirm it (SHARE-21).
@@ -68,7 +69,11 @@ pub(crate) fn redacted_classes(tenant: &Tenant, caller: &Caller, views: &Views) 
 #[cfg(test)]
 pub(crate) use redacted::redacted_classes;
 
-async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<SearchReply, Refusal> {
+async fn run(
+    tenant: &Tenant,
+    caller: &Caller,
+    query: &SearchQuery,
+) -> Result<(SearchReply, Shaped), Refusal> {
     let asked = Asked::of(tenant, query)?;
     let (vector, mode) = meaning(tenant, caller, &asked).await?;
     wait(tenant, caller, query, mode).await?;
@@ -77,7 +82,7 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
     let epoch = || tenant.shared.views.read().access_epoch();
     for _ in 0..READS_MAX {
         let before = epoch();
-        let (results, at) = looking.results()?;
+        let (results, at, reading) = looking.results()?;
         if epoch() != before {
             continue;
         }
@@ -86,7 +91,9 @@ async fn run(tenant: &Tenant, caller: &Caller, query: &SearchQuery) -> Result<Se
             metrics::histogram!("tabellion_retrieval_staleness_seconds").record(age);
         }
         let search = SearchId::from_bytes(tenant.entropy.bytes());
-        return Ok(SearchReply { results, mode: mode.as_str(), search, token: tenant.token(caller, at.lsn) });
+        let shaped = reading.shaped(results.iter().any(|one| one.item.transformed));
+        let token = tenant.token(caller, at.lsn);
+        return Ok((SearchReply { results, mode: mode.as_str(), search, token }, shaped));
     }
     Err(access_keeps_changing())
 }
@@ -105,7 +112,7 @@ struct Looking<'a> {
 }
 
 impl Looking<'_> {
-    fn results(&self) -> Result<(Vec<Found>, Moment), Refusal> {
+    fn results(&self) -> Result<(Vec<Found>, Moment, Chain), Refusal> {
         let reading = Chain::of_reading(self.tenant, self.caller, &self.tenant.shared.views.read());
         let (mut results, mut at) = (Vec::new(), None);
         for part in &self.asked.parts {
@@ -126,7 +133,7 @@ impl Looking<'_> {
         results.truncate(self.asked.parts.iter().map(|part| part.k).sum());
         let at =
             at.map_or_else(|| moment(self.tenant, self.caller, &self.tenant.shared.views.read(), None), Ok)?;
-        Ok((limited(results, &reading, self.tenant.now()), at))
+        Ok((limited(results, &reading, self.tenant.now()), at, reading))
     }
 
     /// The best of one part. What a policy keeps back is left out before the cut, so that there are as many as qualify.
@@ -201,7 +208,9 @@ fn limited(mut results: Vec<Found>, reading: &Chain, now: Timestamp) -> Vec<Foun
     for (place, mut found) in results.drain(..).enumerate() {
         let Some(allowance) = allowed.iter().find(|one| one.index == place) else { continue };
         if let Some(chars) = allowance.chars {
-            found.item.content.text = shorten(&found.item.content.text, chars).to_owned();
+            let cut = shorten(&found.item.content.text, chars).to_owned();
+            found.item.transformed |= cut != found.item.content.text;
+            found.item.content.text = cut;
         }
         kept.push(found);
     }

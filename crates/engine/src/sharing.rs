@@ -2,7 +2,10 @@
 //! (SHARE-14 to 20).
 
 use crate::Call;
+use crate::owed::Owed;
+use crate::ports::{Intent, Page};
 use crate::reply::ItemReply;
+use crate::scribing::{Told, Wish};
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
 use parking_lot::Mutex;
@@ -14,9 +17,10 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{GateName, Replaces, WriteRequest};
 use tabellion_core::id::AgentId;
 use tabellion_core::item::{Classification, Content, Secrecy, Tier, TierWish};
-use tabellion_core::log::AgentStatus;
+use tabellion_core::log::{AgentStatus, Lsn, Shaped};
 use tabellion_core::policy::{
-    Classes, Composed, Ground, Limits, NameClass, Names, Pair, Person, PolicyKind, Share, Subject, shorten,
+    Asks, Classes, Composed, Ground, Limits, NameClass, Names, Pair, Person, PolicyKind, Share, Subject,
+    shorten,
 };
 use tabellion_core::provenance::{Evidence, Provenance, SourceType};
 use tabellion_core::seal::Secret;
@@ -56,6 +60,8 @@ impl Directory {
 #[derive(Clone)]
 pub(crate) struct Chain {
     composed: Composed,
+    /// Where the policies in it were set.
+    policies: Vec<Lsn>,
     names: Arc<Names>,
     key: Secret,
 }
@@ -63,6 +69,7 @@ pub(crate) struct Chain {
 impl Chain {
     fn of(tenant: &Tenant, views: &Views, composed: Composed) -> Self {
         Self {
+            policies: views.policies.set_at(&composed),
             composed,
             names: tenant.directory.names(&views.identity),
             key: tenant.shared.keys.tenant_secret().derive("tabellion/v1/pseudonym"),
@@ -97,6 +104,17 @@ impl Chain {
         let is_labelled_alike = Class::labels_of(&made.tags) == Class::labels_of(&content.tags);
         let says_something = !made.text.trim().is_empty();
         (is_labelled_alike && says_something && !self.denies(content)).then_some(made)
+    }
+
+    /// What a model is asked to do with what is written.
+    pub(crate) const fn asks(&self) -> Option<Asks> {
+        self.composed.asks()
+    }
+
+    /// What a model may be shown of a content.
+    fn page(&self, content: &Content) -> Page {
+        let text = |text: &String| self.ground(|ground| self.composed.for_model(text, ground));
+        Page { key: content.key.as_ref().map(text), text: text(&content.text) }
     }
 
     pub(crate) fn evidence(&self, evidence: &[Evidence]) -> Vec<Evidence> {
@@ -146,7 +164,14 @@ impl Chain {
         if let Some(chars) = self.limits().chars {
             content.text = shorten(&content.text, chars).to_owned();
         }
-        Some(ItemReply { content, evidence: self.evidence(&item.evidence), ..item })
+        let evidence = self.evidence(&item.evidence);
+        let transformed = content != item.content || evidence != item.evidence;
+        Some(ItemReply { content, evidence, transformed, ..item })
+    }
+
+    /// What the trail says of what was made of it.
+    pub(crate) fn shaped(&self, transformed: bool) -> Shaped {
+        Shaped { policies: self.policies.clone(), transformed }
     }
 
     /// A record of provenance as it may be shown.
@@ -173,63 +198,142 @@ pub(crate) fn is_on(tenant: &Tenant, caller: &Caller, views: &Views) -> bool {
 pub(crate) struct Copy {
     pub(crate) chain: Chain,
     pub(crate) content: Content,
+    /// Whether a model must say it anew first, and has not: then it follows when one has (SHARE-18).
+    pub(crate) lacks_model: bool,
+}
+
+/// What policies make of a write.
+pub(crate) struct Shape {
+    pub(crate) content: Content,
+    pub(crate) tier: Tier,
+    pub(crate) copy: Option<Copy>,
+    /// What a model has to be asked first.
+    pub(crate) wishes: Vec<Wish>,
+    /// Whether what is written is for others, and a model must say it anew first.
+    pub(crate) lacks_model: bool,
+    /// What the trail says of it.
+    pub(crate) shaped: Shaped,
+    /// Whether what others are given of it rests on private items.
+    pub(crate) rests_on_private: bool,
 }
 
 /// Makes of a write what policies make of it: what its user keeps, or what others see, or both (SHARE-19). The copy for
 /// others is made of what was sent, not of what is kept.
+///
+/// Until models were asked, `told` is nothing, and what they are to be asked is in the answer.
 pub(crate) fn shape(
     tenant: &Tenant,
     call: &Call,
-    request: &mut WriteRequest,
-) -> Result<(Tier, Option<Copy>), Refusal> {
+    request: &WriteRequest,
+    told: Option<&Told>,
+    rests_on_private: bool,
+) -> Result<Shape, Refusal> {
     let views = tenant.shared.views.read();
-    let inherited = secrecy_of_parents(tenant, call, &views, request);
-    request.content.secrecy.join(&inherited);
+    let mut shaping = Shaping {
+        tenant,
+        call,
+        views: &views,
+        told,
+        rests_on_private,
+        wishes: Vec::new(),
+        shaped: Shaped::default(),
+    };
     let is_for_others = match request.tier {
         TierWish::Shared => true,
         TierWish::Private | TierWish::Both => false,
         TierWish::Auto => replaced(&views, request).is_some_and(|version| version.tier == Tier::Shared),
     };
     if !is_on(tenant, &call.caller, &views) {
-        let kept = kept(tenant, call, &views, request)?;
-        request.content = kept;
-        return Ok((if is_for_others { Tier::Shared } else { Tier::Private }, None));
+        let content = shaping.kept(request)?;
+        let tier = if is_for_others { Tier::Shared } else { Tier::Private };
+        return Ok(shaping.end(content, tier, None, false));
     }
     if is_for_others {
-        request.content = copied(tenant, call, &views, request)?.content;
-        return Ok((Tier::Shared, None));
+        let Copy { content, lacks_model, .. } = shaping.copied(request)?;
+        return Ok(shaping.end(content, Tier::Shared, None, lacks_model));
     }
     let copy = match request.tier {
         TierWish::Private => None,
-        TierWish::Both => Some(copied(tenant, call, &views, request)?),
-        TierWish::Auto | TierWish::Shared => copied(tenant, call, &views, request).ok(),
+        TierWish::Both => Some(shaping.copied(request)?),
+        TierWish::Auto | TierWish::Shared => shaping.copied(request).ok(),
     };
-    request.content = kept(tenant, call, &views, request)?;
-    Ok((Tier::Private, copy))
+    let content = shaping.kept(request)?;
+    Ok(shaping.end(content, Tier::Private, copy, false))
 }
 
-/// What its user keeps.
-fn kept(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> Result<Content, Refusal> {
-    let composed = composed(tenant, &call.caller, views, PolicyKind::WritePrivate, call.caller.agent());
-    let chain = Chain::of(tenant, views, composed);
-    chain.written(&request.content).ok_or_else(|| {
-        blocked("/text", "a policy keeps this from being remembered; leave out what it forbids")
-    })
+/// What it takes to shape a write.
+struct Shaping<'a> {
+    tenant: &'a Tenant,
+    call: &'a Call,
+    views: &'a Views,
+    told: Option<&'a Told>,
+    /// Whether it is known to rest on private items, whatever the trace says by now.
+    rests_on_private: bool,
+    wishes: Vec<Wish>,
+    shaped: Shaped,
 }
 
-/// What others are given, or why they are given nothing.
-fn copied(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> Result<Copy, Refusal> {
-    let mut composed = composed(tenant, &call.caller, views, PolicyKind::WriteShared, call.caller.agent());
-    if rests_on_private(tenant, call, views, request) {
-        composed = composed.for_private_parents().ok_or_else(|| {
-            let message =
-                "a policy keeps what rests on private items from being shared; write it with tier `private`";
-            blocked("/tier", message)
-        })?;
+impl Shaping<'_> {
+    fn composed(&self, kind: PolicyKind) -> Composed {
+        composed(self.tenant, &self.call.caller, self.views, kind, self.call.caller.agent())
     }
-    let chain = Chain::of(tenant, views, composed);
-    let content = chain.written(&request.content).ok_or_else(not_shared)?;
-    Ok(Copy { chain, content })
+
+    /// What its user keeps.
+    fn kept(&mut self, request: &WriteRequest) -> Result<Content, Refusal> {
+        let chain = Chain::of(self.tenant, self.views, self.composed(PolicyKind::WritePrivate));
+        self.made(&chain, &request.content, Intent::Private).ok_or_else(|| {
+            blocked("/text", "a policy keeps this from being remembered; leave out what it forbids")
+        })
+    }
+
+    /// What others are given, or why they are given nothing.
+    fn copied(&mut self, request: &WriteRequest) -> Result<Copy, Refusal> {
+        let mut composed = self.composed(PolicyKind::WriteShared);
+        self.rests_on_private |= rests_on_private(self.tenant, self.call, self.views, request);
+        if self.rests_on_private {
+            composed = composed.for_private_parents().ok_or_else(|| {
+                let message =
+                    "a policy keeps what rests on private items from being shared; write it with tier `private`";
+                blocked("/tier", message)
+            })?;
+        }
+        let chain = Chain::of(self.tenant, self.views, composed);
+        let content = self.made(&chain, &request.content, Intent::Shared).ok_or_else(not_shared)?;
+        let has_answer = self.told.is_some_and(|told| told.of(Intent::Shared).is_some());
+        let lacks_model = chain.asks().is_some_and(|asks| asks.required) && !has_answer;
+        Ok(Copy { chain, content, lacks_model })
+    }
+
+    /// A content as a policy lets it be written: in a model's words where it asks for them and they are there. What a model
+    /// says passes every step as if it had been written so, and what the policy keeps back is kept back whatever it says.
+    fn made(&mut self, chain: &Chain, content: &Content, intent: Intent) -> Option<Content> {
+        let made = self.told_or_written(chain, content, intent);
+        let transformed = made.as_ref().is_some_and(|made| made != content);
+        self.shaped = std::mem::take(&mut self.shaped).and(&chain.shaped(transformed));
+        made
+    }
+
+    fn end(self, content: Content, tier: Tier, copy: Option<Copy>, lacks_model: bool) -> Shape {
+        let Self { wishes, shaped, rests_on_private, .. } = self;
+        Shape { content, tier, copy, wishes, lacks_model, shaped, rests_on_private }
+    }
+
+    fn told_or_written(&mut self, chain: &Chain, content: &Content, intent: Intent) -> Option<Content> {
+        let Some(asks) = chain.asks().filter(|_| !chain.denies(content)) else {
+            return chain.written(content);
+        };
+        let Some(told) = self.told else {
+            let page = chain.page(content);
+            let shown = Content { key: page.key.clone(), text: page.text.clone(), ..content.clone() };
+            self.wishes.push(Wish { intent, task: asks.task, page });
+            return chain.written(content).or(Some(shown));
+        };
+        match told.of(intent) {
+            Some(notes) if !notes.is_empty() => chain.written(&notes.content(content)),
+            Some(_) if intent == Intent::Shared => None,
+            Some(_) | None => chain.written(content),
+        }
+    }
 }
 
 /// The refusal of what is kept from others.
@@ -251,13 +355,20 @@ fn rests_on_private(tenant: &Tenant, call: &Call, views: &Views, request: &Write
 }
 
 /// How secret what a write was made from is: what it replaces, names and cites, and what its trace was given unless its word
-/// on that is taken. Rewriting does not make it less so (SHARE-9, GOV-8.7).
-fn secrecy_of_parents(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> Secrecy {
+/// on that is taken; and what a copy is owed of. Rewriting does not make it less so (SHARE-9, GOV-8.7).
+pub(crate) fn secrecy_of_parents(
+    tenant: &Tenant,
+    call: &Call,
+    request: &WriteRequest,
+    owed: Option<Owed>,
+) -> Secrecy {
+    let views = &*tenant.shared.views.read();
     let predicate = predicate(tenant, &call.caller, views);
     let derived = request.derived_from.iter().filter_map(|id| views.items.find_version(id.parse().ok()?));
     let parents = derived.chain(cited(views, request)).chain(replaced(views, request));
     let visible = parents.filter(|version| predicate.admits(version));
-    let mut classes: RoaringBitmap = visible.map(Version::class).collect();
+    let kept = owed.and_then(|owed| views.items.find_version(owed.version));
+    let mut classes: RoaringBitmap = visible.chain(kept).map(Version::class).collect();
     if !views.identity.agent(call.caller.agent()).is_some_and(|agent| agent.trust_declared) {
         classes |= tenant.seen(call, request.trace_id.as_deref()).classes;
     }

@@ -29,7 +29,7 @@ use tabellion_core::access::{Caller, PairKey, SealedPlace, TokenKey};
 use tabellion_core::canonical::{Hash, framed_hmac, hex};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::id::TenantId;
-use tabellion_core::log::{Actor, AuditRecord, Entry, Event, Lsn, Payload, SignedHead, VerifyingKey};
+use tabellion_core::log::{Actor, AuditRecord, Entry, Event, Lsn, Payload, Shaped, SignedHead, VerifyingKey};
 use tabellion_core::seal::{Sealed, Secret};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Moment, Opened, Views};
@@ -406,6 +406,7 @@ impl Tenant {
             query: None,
             request_id: call.request_id.clone(),
             trace: call.trace.as_deref().map(|trace| self.trace(trace)),
+            shaped: None,
         };
         TrailDraft { actor: call.caller.actor(), record }
     }
@@ -425,6 +426,7 @@ impl Tenant {
             query: None,
             request_id: None,
             trace: None,
+            shaped: None,
         };
         TrailDraft { actor: Actor::SERVER, record }
     }
@@ -455,6 +457,25 @@ impl Tenant {
         result
     }
 
+    /// Ends a read of what policies shape: the row says which did.
+    pub(crate) async fn read_shaped<T>(
+        &self,
+        call: &Call,
+        action: &str,
+        ids: Vec<String>,
+        result: Result<(T, Shaped), Refusal>,
+    ) -> Result<T, Refusal> {
+        let outcome = result.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
+        let mut row = self.row(call, action, outcome, ids);
+        let (result, shaped) = match result {
+            Ok((read, shaped)) => (Ok(read), shaped.noted()),
+            Err(refusal) => (Err(refusal), None),
+        };
+        row.record.shaped = shaped;
+        self.trail_read(row).await?;
+        result
+    }
+
     /// Ends a change that was refused before it could be proposed: its row is durable before the reply.
     pub(crate) async fn refused(
         &self,
@@ -480,6 +501,7 @@ impl Tenant {
             query: None,
             request_id: None,
             trace: None,
+            shaped: None,
         };
         let trail = TrailDraft { actor: Actor::SERVER, record };
         let proposal = Proposal { drafts, touches: Vec::new(), check: Box::new(|_, _| Ok(())), trail };

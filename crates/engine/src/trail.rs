@@ -7,6 +7,7 @@ use crate::tenant::{Tenant, storage};
 use tabellion_core::access::Power;
 use tabellion_core::error::Refusal;
 use tabellion_core::log::{Entry, Event, LogName, Lsn};
+use tabellion_core::view::Views;
 use tabellion_store::Record;
 
 const PAGE_DEFAULT: u64 = 50;
@@ -42,10 +43,12 @@ fn page(tenant: &Tenant, call: &Call, query: &AuditQuery) -> Result<Page<AuditRo
             .store
             .records(LogName::Audit, Lsn::new(from), count)
             .map_err(|error| storage(&error))?;
+        let views = tenant.shared.views.read();
         for record in records.iter().rev() {
             before = record.lsn.get();
-            rows.extend(row(call, query, record));
+            rows.extend(row(call, query, record, &views));
             if rows.len() as u64 == limit {
+                drop(views);
                 return Ok(Page { rows, next: next(tenant, call, before) });
             }
         }
@@ -59,13 +62,18 @@ fn next(tenant: &Tenant, call: &Call, before: u64) -> Option<String> {
 }
 
 /// The row, if the caller may see it and asked for it.
-fn row(call: &Call, query: &AuditQuery, record: &Record) -> Option<AuditRow> {
+fn row(call: &Call, query: &AuditQuery, record: &Record, views: &Views) -> Option<AuditRow> {
     let entry = Entry::decode(&record.body).ok()?;
     let Event::Audited(audited) = entry.event else { return None };
     let all = call.caller.may(Power::Audit);
     let own = entry.actor.user == Some(call.caller.user());
     let wanted = query.action.as_ref().is_none_or(|action| *action == audited.action);
-    ((all || own) && wanted).then(|| AuditRow {
+    if !((all || own) && wanted) {
+        return None;
+    }
+    let shaped = audited.shaped.unwrap_or_default();
+    let named = |lsn: &Lsn| views.policies.set_there(*lsn).map(|(name, version)| (name.to_owned(), version));
+    Some(AuditRow {
         time: entry.time,
         user: entry.actor.user,
         agent: entry.actor.agent,
@@ -74,6 +82,8 @@ fn row(call: &Call, query: &AuditQuery, record: &Record) -> Option<AuditRow> {
         ids: audited.ids,
         request_id: audited.request_id,
         epoch: audited.epoch,
+        policies: shaped.policies.iter().filter_map(named).collect(),
+        transformed: shaped.transformed,
         lsn: all.then(|| entry.lsn.get()),
     })
 }

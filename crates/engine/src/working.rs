@@ -156,6 +156,7 @@ pub(crate) async fn write(
         updated_at: now,
         expires_at: request.expires_at(now),
         token: String::new(),
+        transformed: false,
         against: Vec::new(),
     };
     let (status, kept) = match tenant.working.put(&call.caller, item, replaces, tenant.limits.working_max)? {
@@ -175,6 +176,7 @@ pub(crate) async fn write(
         token: Some(token),
         deferral: None,
         shared: None,
+        owed: None,
         against: Vec::new(),
     })
 }

@@ -30,7 +30,7 @@ use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
 use crate::search::redacted_classes;
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
-use crate::{Call, anomaly, kept, review, rights, sharing, working};
+use crate::{Call, anomaly, kept, review, rights, scribing, sharing, working};
 use tabellion_core::access::Predicate;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -144,7 +144,7 @@ async fn write_logged(
     body: WriteDraft,
     manner: Manner,
 ) -> Result<Written, Failed> {
-    let mut asked = Asked { edits: manner.edits, ..Asked::of(tenant, call, body, request)? };
+    let mut asked = Asked { edits: manner.edits, ..Asked::of(tenant, call, body, request, None)? };
     if let Some(known) = already(tenant, call, &asked).await? {
         return Ok(known);
     }
@@ -203,6 +203,10 @@ async fn judged(
     asked: &mut Asked,
     turn: Option<Turn>,
 ) -> Result<Written, Failed> {
+    let turn = turn.filter(|_| asked.wishes.is_empty());
+    if let Err(refusal) = scribing::heard(tenant, call, asked).await {
+        return known_or(tenant, call, asked, refusal).await;
+    }
     let flight = match asked.claim.is_empty() {
         true => None,
         false => Some(tenant.flights.take_off(&asked.corpus(call), &asked.claim).await),
@@ -269,12 +273,17 @@ async fn committed_or_staged(
             }
         };
         let landed = prepared.landed();
-        let submitted = tenant.sequencer.submit(prepared.proposal(tenant, call)?);
+        let owed = kept::owe(tenant, call, asked, prepared.owes())?;
+        let submitted = tenant.sequencer.submit(prepared.proposal(tenant, call, owed.as_ref())?);
         drop(turn.take());
-        match submitted.await {
+        let result = submitted.await;
+        if result.is_err() {
+            kept::owe_no_more(tenant, owed.as_ref());
+        }
+        match result {
             Ok(committed) => {
                 review::ended(tenant, asked);
-                return Ok(landed.reply(tenant, call, committed));
+                return Ok(Written { owed, ..landed.reply(tenant, call, committed) });
             }
             Err(Objection::Replayed(version)) => return replayed(tenant, call, asked, version).await,
             Err(Objection::Refused(refusal)) => return Err(Failed::Recorded(refusal)),
@@ -355,6 +364,7 @@ pub(crate) fn deferred(deferral: Deferral) -> Written {
         token: None,
         deferral: Some(deferral),
         shared: None,
+        owed: None,
         against: Vec::new(),
     }
 }
@@ -385,6 +395,7 @@ impl Landed {
             token: Some(tenant.token(&call.caller, committed.lsn)),
             deferral: None,
             shared: self.shared,
+            owed: None,
             against: self.against,
         }
     }
@@ -402,6 +413,7 @@ pub(crate) fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -
         token: Some(tenant.token(&call.caller, known.lsn)),
         deferral: None,
         shared: views.items.copy_of(item.id).map(|copy| copy.id),
+        owed: kept::owing(tenant, version)?,
         against: Vec::new(),
     })
 }
@@ -413,7 +425,12 @@ pub(crate) enum Prepared {
 }
 
 /// Gathers the facts and asks the gates.
-fn look(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> Result<(Judged, GateFacts), Refusal> {
+pub(crate) fn look(
+    tenant: &Tenant,
+    call: &Call,
+    asked: &Asked,
+    now: Timestamp,
+) -> Result<(Judged, GateFacts), Refusal> {
     let mut stopwatch = tenant.gate_times.start();
     let redacted = redacted_classes(tenant, &call.caller, &tenant.shared.views.read());
     let gathered = facts::Gathering { tenant, call, asked, now, redacted }.facts()?;

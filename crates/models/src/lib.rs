@@ -1,27 +1,31 @@
-//! Which models read texts here? Three that turn them into vectors, behind the engine's [`Embedder`] port, and those that
-//! compare statements, behind its `Judge` port.
+//! Which models read texts here? Three that turn them into vectors, behind the engine's [`Embedder`] port, those that
+//! compare statements, behind its `Judge` port, and one that writes them anew, behind its `Scribe` port.
 //!
 //! | module | model | needs |
 //! |---|---|---|
 //! | [`minilm`] | all-MiniLM-L6-v2, in this process | its files in a folder |
 //! | [`http`] | any, behind an endpoint that speaks OpenAI's form | that endpoint |
 //! | [`hashed`] | none: words and their pieces, hashed | nothing |
-//! | [`judge`] | any that chats, behind an endpoint that speaks OpenAI's form | that endpoint |
+//! | [`judge`], [`scribe`] | any that chats, behind an endpoint that speaks OpenAI's form | that endpoint |
 //!
 //! Invariant: a vector that leaves this crate has unit length and the dimensions its model promises. No word of an error
 //! holds a text or a secret. Decides nothing about when texts are embedded or where vectors are kept.
 
+pub mod chat;
 pub mod hashed;
 pub mod http;
 pub mod judge;
 pub mod minilm;
+pub mod scribe;
 mod text;
 mod vector;
 
+pub use chat::Bench;
 pub use hashed::Hashed;
 pub use http::{ApiKey, Endpoint, Http};
-pub use judge::{Bench, ChatJudge};
+pub use judge::ChatJudge;
 pub use minilm::MiniLm;
+pub use scribe::ChatScribe;
 
 use std::path::PathBuf;
 use std::sync::Arc;

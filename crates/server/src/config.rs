@@ -8,11 +8,13 @@ mod advisers;
 mod governance;
 mod identity;
 mod secrets;
+mod sharing;
 
 pub use advisers::{Gate, JudgeModels};
 pub use governance::{Governance, GovernanceFlags, WritePolicy};
 pub use identity::Identity;
 pub use secrets::Secrets;
+pub use sharing::{ScribeModel, Sharing};
 
 use crate::models::{Embedding, Provider};
 use figment::Figment;
@@ -33,7 +35,7 @@ const ENV_PREFIX: &str = "TABELLION_";
 const ADMIN_KEY_CHARS_MIN: usize = 16;
 
 /// Names of the environment that are settings; others, such as `TABELLION_URL`, are of other programs.
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 12] = [
     "data",
     "listen",
     "tls",
@@ -42,6 +44,7 @@ const SECTIONS: [&str; 11] = [
     "identity",
     "embedding",
     "governance",
+    "sharing",
     "limits",
     "mcp",
     "shutdown",
@@ -116,6 +119,8 @@ pub struct Config {
     pub embedding: Embedding,
     /// How writes are governed.
     pub governance: Governance,
+    /// How memory is shared.
+    pub sharing: Sharing,
     /// Bounds of everything.
     pub limits: Limits,
     /// The MCP endpoint.
@@ -337,6 +342,7 @@ impl Default for Config {
             identity: Identity::default(),
             embedding: Embedding::default(),
             governance: Governance::default(),
+            sharing: Sharing::default(),
             limits: Limits::default(),
             mcp: Mcp::default(),
             shutdown: Shutdown::default(),
@@ -420,6 +426,7 @@ impl Config {
         self.identity.check()?;
         self.embedding.check()?;
         self.governance.check()?;
+        self.sharing.scribe.check()?;
         self.limits.check()
     }
 

@@ -181,6 +181,7 @@ fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
 async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstStart>), ServeError> {
     let trusted = Trusted::open(&config.identity)?;
     let clock = config.test_clock.then(|| Arc::new(ManualClock::at(SystemClock.now())));
+    let advisers = config.advisers(&secrets, &tokio::runtime::Handle::current())?;
     let (embedding, key) = (config.embedding.clone(), secrets.embedding_key);
     let embedder = tokio::task::spawn_blocking(move || embedding.open(key));
     let embedder = embedder.await.map_err(|_| ServeError::Lost)??;
@@ -205,7 +206,7 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
         limits: config.limits.engine(),
         audit_reads: config.audit_reads(),
         governance: Governance { knowledge, ..config.governance.engine() },
-        advisers: config.governance.advisers(secrets.judge_key, &tokio::runtime::Handle::current())?,
+        advisers,
     };
     let opened =
         tokio::task::spawn_blocking(move || Engine::open(options)).await.map_err(|_| ServeError::Lost)?;

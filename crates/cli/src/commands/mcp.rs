@@ -75,8 +75,9 @@ fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
     let flags = Flags { data: Some(data.to_owned()), ..Flags::default() };
     let config = Config::load(None, &flags)?;
     let trusted = Trusted::open(&config.identity)?;
-    let embedder = config.embedding.open(secrets.embedding_key)?;
     let runtime = Runtime::new().context("cannot start threads")?;
+    let advisers = config.advisers(&secrets, runtime.handle())?;
+    let embedder = config.embedding.open(secrets.embedding_key)?;
     let options = Options {
         embedder,
         data: Some(data.to_owned()),
@@ -90,7 +91,7 @@ fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
             knowledge: config.governance.facts()?,
             ..config.governance.engine()
         },
-        advisers: config.governance.advisers(secrets.judge_key, runtime.handle())?,
+        advisers,
     };
     let _within = runtime.enter();
     let (engine, first_start) = Engine::open(options)?;

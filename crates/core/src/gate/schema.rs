@@ -12,7 +12,8 @@ use crate::time::{Period, Timestamp};
 use serde_json::{Map, Value};
 use std::str::FromStr;
 
-const TEXT_BYTES_MAX: usize = 65_536;
+/// The longest text, in bytes.
+pub const TEXT_BYTES_MAX: usize = 65_536;
 /// The longest key, in characters.
 pub const KEY_CHARS_MAX: usize = 256;
 const WORD_CHARS_MAX: usize = 64;

@@ -485,6 +485,9 @@ pub struct AuditRecord {
     /// Keyed fingerprint of the trace that the caller named.
     #[cbor(n(7), with = "minicbor::bytes")]
     pub trace: Option<Hash>,
+    /// What policies made of it; none where none held and nothing was changed.
+    #[n(8)]
+    pub shaped: Option<super::Shaped>,
 }
 
 /// What is sealed beside an event.

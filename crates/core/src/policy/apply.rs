@@ -3,6 +3,7 @@
 use super::anonymise::anonymise;
 use super::compose::Composed;
 use super::limit::shorten;
+use super::model::first_sentence;
 use super::names::Names;
 use super::paraphrase::paraphrase;
 use super::pseudonymise::pseudonymise;
@@ -73,6 +74,16 @@ impl Composed {
     /// What the later steps put together is looked at once more, so that nothing which is to be redacted comes out.
     #[must_use]
     pub fn transform(&self, text: &str, ground: &Ground<'_>) -> String {
+        self.changed(text, ground, self.chain.paraphrase)
+    }
+
+    /// A text as a model may be shown it: what comes before a paraphrase has been done to it (SHARE-17, SHARE-18).
+    #[must_use]
+    pub fn for_model(&self, text: &str, ground: &Ground<'_>) -> String {
+        self.changed(text, ground, false)
+    }
+
+    fn changed(&self, text: &str, ground: &Ground<'_>, is_paraphrased: bool) -> String {
         let (chain, stand_ins) = (&self.chain, self.chain.redact.stand_ins());
         let redacted = chain.redact.redact(text);
         let mut changed = redacted.clone();
@@ -82,7 +93,7 @@ impl Composed {
         if chain.pseudonymise {
             changed = pseudonymise(&changed, ground.names, &stand_ins, ground.key);
         }
-        if chain.paraphrase {
+        if is_paraphrased {
             changed = paraphrase(&changed, ground.names, &stand_ins, self.kept());
         }
         if changed == redacted { changed } else { chain.redact.redact(&changed) }
@@ -95,7 +106,11 @@ impl Composed {
             return content.clone();
         }
         let text = |text: &String| self.transform(text, ground);
-        let key = content.key.as_ref().map(text);
+        let found = || first_sentence(&content.text).filter(|_| self.chain.extract);
+        let key = match &content.key {
+            Some(key) => Some(text(key)),
+            None => found().map(|key| text(&key)).filter(|key| !key.is_empty()),
+        };
         Content {
             kind: content.kind.clone(),
             key: key.map(|key| shorten(&key, KEY_CHARS_MAX as u64).to_owned()),

@@ -1,6 +1,7 @@
 //! Which policies match, and what they come to together (SHARE-15).
 
 use super::limit::Limits;
+use super::model::Asks;
 use super::object::{Chain, PolicyKind, SIMILARITY_PARTS};
 use super::paraphrase::SENTENCES_KEPT;
 use super::redact::Detectors;
@@ -113,6 +114,8 @@ impl Composed {
         self.chain.anonymise |= other.chain.anonymise;
         self.chain.pseudonymise |= other.chain.pseudonymise;
         self.chain.paraphrase |= other.chain.paraphrase;
+        self.chain.extract |= other.chain.extract;
+        self.chain.model.join(other.chain.model);
         for (scalar, statements) in &other.statements {
             self.statements.entry(*scalar).or_default().extend(statements.iter().cloned());
         }
@@ -165,6 +168,12 @@ impl Composed {
         }
     }
 
+    /// What a model is asked to do with what is written.
+    #[must_use]
+    pub const fn asks(&self) -> Option<Asks> {
+        self.chain.model.asks()
+    }
+
     /// Whether anything may be shared.
     #[must_use]
     pub fn share(&self) -> Share {
@@ -199,7 +208,9 @@ impl Composed {
             && own.redact.covers(&others.redact)
             && own.anonymise >= others.anonymise
             && own.pseudonymise >= others.pseudonymise
-            && own.paraphrase >= others.paraphrase;
+            && own.paraphrase >= others.paraphrase
+            && own.extract >= others.extract
+            && own.model.covers(others.model);
         steps
             && Scalar::ALL.iter().all(|scalar| match (self.scalar(*scalar), other.scalar(*scalar)) {
                 (Some(own), Some(others)) => own <= others,

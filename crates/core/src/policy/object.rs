@@ -4,6 +4,7 @@ use super::block::Block;
 use super::compose::CheckedPolicy;
 use super::detect::Class;
 use super::keyword::Keyword;
+use super::model::Model;
 use super::paraphrase::SENTENCES_KEPT;
 use super::pattern::Pattern;
 use super::redact::Detectors;
@@ -93,6 +94,11 @@ const fn is_zero(number: &i32) -> bool {
     *number == 0
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
 impl LimitSet {
     fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -142,6 +148,21 @@ pub enum Step {
         /// Sentences that stay; 5 unless said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         keep: Option<u32>,
+        /// Whether a model writes it anew before that, for what is written.
+        #[serde(default, skip_serializing_if = "is_false")]
+        llm: bool,
+        /// Whether others are given nothing that no model wrote anew.
+        #[serde(default, skip_serializing_if = "is_false")]
+        require_llm: bool,
+    },
+    /// Gives what is written a key, and with a model says only what is worth remembering.
+    Extract {
+        /// Whether a model does it; without one the first sentence is the key.
+        #[serde(default, skip_serializing_if = "is_false")]
+        llm: bool,
+        /// As for a paraphrase.
+        #[serde(default, skip_serializing_if = "is_false")]
+        require_llm: bool,
     },
 }
 
@@ -185,6 +206,8 @@ pub(super) struct Chain {
     pub(super) anonymise: bool,
     pub(super) pseudonymise: bool,
     pub(super) paraphrase: bool,
+    pub(super) extract: bool,
+    pub(super) model: Model,
 }
 
 /// How finely similarities are kept.
@@ -204,7 +227,7 @@ impl SharingPolicy {
         faults.unless(!matches!(agent, Some(Err(_))), "/scope/agent", "the id of an agent");
         let window = self.scope.window.as_ref();
         let times = window.and_then(|window| window.check("/scope/window", &mut faults.0));
-        let (chain, scalars) = (self.chain(&mut faults), self.scalars(&mut faults));
+        let (chain, scalars) = (self.chain(kind, &mut faults), self.scalars(&mut faults));
         let overridable = self.overridable(&mut faults);
         if !faults.0.is_empty() {
             return Err(faults.0);
@@ -223,7 +246,7 @@ impl SharingPolicy {
         })
     }
 
-    fn chain(&self, faults: &mut Faults) -> Chain {
+    fn chain(&self, kind: PolicyKind, faults: &mut Faults) -> Chain {
         let mut chain = Chain::default();
         let patterns: usize = self.steps.iter().flatten().map(Step::patterns).sum();
         faults.unless(patterns <= PATTERNS_MAX, "/steps", &format!("at most {PATTERNS_MAX} patterns in all"));
@@ -234,7 +257,9 @@ impl SharingPolicy {
         );
         if patterns <= PATTERNS_MAX {
             for (index, step) in self.steps.iter().flatten().take(STEPS_MAX).enumerate() {
-                step.add_to(&mut chain, &format!("/steps/{index}"), faults);
+                let path = format!("/steps/{index}");
+                step.add_to(&mut chain, &path, faults);
+                step.fits(kind, &path, faults);
             }
         }
         chain
@@ -278,12 +303,13 @@ impl SharingPolicy {
     /// Sentences that its paraphrases keep: the fewest of them.
     fn kept(&self) -> Option<u64> {
         let kept = self.steps.iter().flatten().filter_map(|step| match step {
-            Step::Paraphrase { keep } => Some(keep.map_or(SENTENCES_KEPT as u64, u64::from)),
+            Step::Paraphrase { keep, .. } => Some(keep.map_or(SENTENCES_KEPT as u64, u64::from)),
             Step::Block { .. }
             | Step::Keyword { .. }
             | Step::Redact { .. }
             | Step::Anonymise {}
-            | Step::Pseudonymise {} => None,
+            | Step::Pseudonymise {}
+            | Step::Extract { .. } => None,
         });
         kept.min()
     }
@@ -305,7 +331,11 @@ impl Step {
         match self {
             Self::Block { patterns, .. } => patterns.len(),
             Self::Redact { custom, .. } => custom.len(),
-            Self::Keyword { .. } | Self::Anonymise {} | Self::Pseudonymise {} | Self::Paraphrase { .. } => 0,
+            Self::Keyword { .. }
+            | Self::Anonymise {}
+            | Self::Pseudonymise {}
+            | Self::Paraphrase { .. }
+            | Self::Extract { .. } => 0,
         }
     }
 
@@ -334,8 +364,32 @@ impl Step {
             }
             Self::Anonymise {} => chain.anonymise = true,
             Self::Pseudonymise {} => chain.pseudonymise = true,
-            Self::Paraphrase { .. } => chain.paraphrase = true,
+            Self::Paraphrase { llm, require_llm, .. } => {
+                chain.paraphrase = true;
+                chain.model.join(Model::paraphrasing(*llm, *require_llm));
+            }
+            Self::Extract { llm, require_llm } => {
+                chain.extract = true;
+                chain.model.join(Model::extracting(*llm, *require_llm));
+            }
         }
+    }
+
+    /// A read waits for no model, and what its user keeps does not hang on one.
+    fn fits(&self, kind: PolicyKind, path: &str, faults: &mut Faults) {
+        let (asks, required) = match self {
+            Self::Paraphrase { llm, require_llm, .. } => (*llm, *require_llm),
+            Self::Extract { require_llm, .. } => (true, *require_llm),
+            Self::Block { .. }
+            | Self::Keyword { .. }
+            | Self::Redact { .. }
+            | Self::Anonymise {}
+            | Self::Pseudonymise {} => (false, false),
+        };
+        let is_read = kind == PolicyKind::Read;
+        faults.unless(!(is_read && (asks || required)), path, "on reading: `paraphrase` without a model");
+        let is_shared = kind == PolicyKind::WriteShared;
+        faults.unless(is_shared || is_read || !required, path, "`require_llm` only in write_shared");
     }
 }
 

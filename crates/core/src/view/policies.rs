@@ -105,6 +105,12 @@ pub struct PoliciesView {
     schemas: BTreeMap<(String, Option<Layer>), (Lsn, String)>,
     #[n(3)]
     epoch: u64,
+    /// Every time that any was set or taken back: its name, and the how manieth time it was.
+    #[n(4)]
+    set: BTreeMap<Lsn, (String, u32)>,
+    /// Where each that holds was set.
+    #[cbor(skip)]
+    current: BTreeMap<String, Lsn>,
     /// Those of sharing, ready to be composed.
     #[cbor(skip)]
     sharing: BTreeMap<String, CheckedPolicy>,
@@ -172,6 +178,23 @@ impl PoliciesView {
     pub(super) fn index(&mut self) {
         let proven = |(name, body): (&String, &String)| Some((name.clone(), checked(name, body)?));
         self.sharing = self.policies.iter().filter_map(proven).collect();
+        let last = self.set.iter().filter(|(_, (name, _))| self.policies.contains_key(name));
+        self.current = last.map(|(lsn, (name, _))| (name.clone(), *lsn)).collect();
+    }
+
+    /// Where the policies of a composition were set, in order.
+    #[must_use]
+    pub fn set_at(&self, composed: &Composed) -> Vec<Lsn> {
+        let mut places: Vec<Lsn> =
+            composed.policies().filter_map(|name| self.current.get(name).copied()).collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// The policy that was set there, and which version of it that was.
+    #[must_use]
+    pub fn set_there(&self, lsn: Lsn) -> Option<(&str, u32)> {
+        self.set.get(&lsn).map(|(name, version)| (name.as_str(), *version))
     }
 
     /// The bounds of an agent; none, and it may write everywhere.
@@ -222,14 +245,22 @@ impl PoliciesView {
         self.suspended.contains(&agent)
     }
 
+    fn count(&mut self, name: &str, lsn: Lsn) {
+        let before = self.set.values().filter(|(known, _)| known == name).map(|(_, version)| *version).max();
+        self.set.insert(lsn, (name.to_owned(), before.unwrap_or(0).saturating_add(1)));
+        self.current.insert(name.to_owned(), lsn);
+    }
+
     pub(super) fn apply(&mut self, entry: &Entry, opened: &Opened) {
         match (&entry.event, opened) {
             (Event::PolicySet, Opened::Policy(name, body)) => {
                 let body = String::from_utf8_lossy(body).into_owned();
                 self.epoch += 1;
+                self.count(name, entry.lsn);
                 self.sharing.remove(name);
                 if body.is_empty() {
                     self.policies.remove(name);
+                    self.current.remove(name);
                 } else {
                     self.sharing.extend(checked(name, &body).map(|policy| (name.clone(), policy)));
                     self.policies.insert(name.clone(), body);

@@ -13,7 +13,7 @@ use tabellion_core::gate::{
     GateFacts, Known, Neighbour, Reweighed, SUPPORT_UNSEEN, Weighed, recheck, reliance,
 };
 use tabellion_core::id::{ItemId, VersionId};
-use tabellion_core::item::{Content, Layer, Status};
+use tabellion_core::item::{Content, Layer, Status, Tier};
 use tabellion_core::log::{Lsn, Recheck};
 use tabellion_core::provenance::{Evidence, SourceType};
 use tabellion_core::rank::{Standing, freshness};
@@ -132,21 +132,11 @@ impl Look<'_> {
     fn is_withdrawn(&self) -> bool {
         let views = self.tenant.shared.views.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
-        let mut seen: HashSet<VersionId> = HashSet::new();
-        let mut open: Vec<&Version> = views.items.sources_of(self.version).collect();
-        while let Some(version) = open.pop() {
-            if seen.len() >= ANCESTORS_MAX || !seen.insert(version.id) {
-                continue;
-            }
-            let item = views.items.item_of(version);
-            if version.status_at(at) == Some(Status::Retracted)
+        rests_on(&views, self.version, |source| {
+            let item = views.items.item_of(source);
+            source.status_at(at) == Some(Status::Retracted)
                 || item.is_some_and(|item| item.is_quarantined_at(at.lsn))
-            {
-                return true;
-            }
-            open.extend(views.items.sources_of(version));
-        }
-        false
+        })
     }
 
     /// What was committed later on the same topic, speaks against it and is at least as well founded.
@@ -209,6 +199,27 @@ impl Look<'_> {
         let found = standing(views, index, version, self.now);
         found.map_or(0.0, |one| reliance(Standing { approved: false, ..one }.adjusted_confidence()))
     }
+}
+
+/// Whether a version rests on any that is so, over however many steps.
+fn rests_on(views: &Views, version: &Version, is_so: impl Fn(&Version) -> bool) -> bool {
+    let mut seen: HashSet<VersionId> = HashSet::new();
+    let mut open: Vec<&Version> = views.items.sources_of(version).collect();
+    while let Some(source) = open.pop() {
+        if seen.len() >= ANCESTORS_MAX || !seen.insert(source.id) {
+            continue;
+        }
+        if is_so(source) {
+            return true;
+        }
+        open.extend(views.items.sources_of(source));
+    }
+    false
+}
+
+/// Whether a version rests on private items.
+pub(super) fn rests_on_private(views: &Views, version: &Version) -> bool {
+    rests_on(views, version, |source| source.tier == Tier::Private)
 }
 
 /// A cited version: where it is, and how far it can be relied on.

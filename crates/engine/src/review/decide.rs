@@ -1,14 +1,16 @@
 //! A person's word on a held write: yes, no, or one yes of several.
 
 use super::{Staged, closing, decided, deferral, deferral_of, find, not_found};
-use crate::Call;
 use crate::counsel::Counsel;
 use crate::reply::{Ground, Verdict, WriteStatus, Written};
+use crate::scribing::Told;
 use crate::sequencer::Objection;
 use crate::tenant::Tenant;
 use crate::write::{self, Asked, Prepared};
+use crate::{Call, kept};
 use serde_json::Value;
 use tabellion_core::access::author;
+use tabellion_core::canonical::{hex, sha256};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Approval, GateName};
 use tabellion_core::log::{Decision, Event, Payload};
@@ -141,14 +143,20 @@ async fn approve(
     let reason = Payload::Reason(verdict.reason.clone());
     let mut drafts = vec![tenant.draft(call.caller.actor(), event, Some(&reason))?];
     let landed = commit.landed();
+    let owed = kept::owe(tenant, &author, &asked, commit.owes())?;
     let (versions, touches, must) = commit.parts(tenant, &author)?;
     drafts.extend(versions);
-    let trail = tenant.row(call, "decide", Decision::Approved.as_str(), vec![review.id.to_string()]);
+    let mut trail = tenant.row(call, "decide", Decision::Approved.as_str(), vec![review.id.to_string()]);
+    trail.record.shaped = asked.shaped.clone().noted();
     let id = review.id;
     let check = move |views: &Views, now: Timestamp| must.hold(views, now);
-    let committed = tenant.sequencer.propose(closing(drafts, touches, id, trail, check)).await?;
+    let result = tenant.sequencer.propose(closing(drafts, touches, id, trail, check)).await;
+    if result.is_err() {
+        kept::owe_no_more(tenant, owed.as_ref());
+    }
+    let committed = result?;
     tenant.announce(&current, Decision::Approved.as_str());
-    Ok(landed.reply(tenant, call, committed))
+    Ok(Written { owed, ..landed.reply(tenant, call, committed) })
 }
 
 /// One yes of several.
@@ -181,6 +189,17 @@ async fn second(
     Ok(write::deferred(deferral(tenant, review)?))
 }
 
+/// What was said in a model's words is committed in those or not at all, whatever policies say by now.
+fn as_seen(asked: &Asked, staged: &Staged) -> Result<(), Refusal> {
+    let canonical = asked.request.content.canonical().ok();
+    let hash = canonical.map(|bytes| hex(&sha256(&bytes)));
+    if hash.as_deref() == staged.findings.get("content_hash").and_then(Value::as_str) {
+        return Ok(());
+    }
+    let message = "policies have changed since, and with them what would be remembered; reject it and have it written again";
+    Err(Refusal::new(Code::VersionConflict, message).at(GateName::Policy))
+}
+
 /// The write as its author sent it, with the person's yes.
 fn revived(
     tenant: &Tenant,
@@ -193,7 +212,14 @@ fn revived(
     let caller = author(&tenant.shared.views.read().identity, review.owner, review.agent, review.key)?;
     let author = Call { caller, request_id: call.request_id.clone(), trace: None };
     let request = draft.clone().check()?;
-    let mut asked = Asked::of(tenant, &author, draft, request)?;
+    let mut asked = Asked::of(tenant, &author, draft, request, staged.owed)?;
+    if !asked.wishes.is_empty() {
+        // In the words that the person saw: nobody is asked again.
+        asked.settle(tenant, &author, staged.told.clone())?;
+    }
+    if staged.told != Told::default() {
+        as_seen(&asked, &staged)?;
+    }
     asked.counsel = Some(Counsel::of_findings(&staged.findings));
     asked.submitted = staged.submitted.unwrap_or(review.time);
     asked.approval = Some(Approval {

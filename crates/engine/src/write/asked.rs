@@ -5,7 +5,9 @@ use super::replay::scoped_token;
 use super::{Replay, check_token, facts};
 use crate::counsel::Counsel;
 use crate::embedding::Vector;
-use crate::sharing::{self, Copy};
+use crate::owed::Owed;
+use crate::scribing::{Told, Wish};
+use crate::sharing::{self, Copy, Shape};
 use crate::tenant::Tenant;
 use crate::{Call, flow};
 use tabellion_core::canonical::{Hash, idempotency_token};
@@ -13,8 +15,8 @@ use tabellion_core::claim::Claim;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Approval, Force, GateName, Strictness, WriteDraft, WriteRequest};
 use tabellion_core::id::ReviewId;
-use tabellion_core::item::Tier;
-use tabellion_core::log::Prints;
+use tabellion_core::item::{Content, Tier};
+use tabellion_core::log::{Prints, Shaped};
 use tabellion_core::text::Analyser;
 use tabellion_core::time::Timestamp;
 
@@ -41,6 +43,20 @@ pub(crate) struct Asked {
     pub(crate) tier: Tier,
     /// What others are given of it beside that.
     pub(crate) copy: Option<Copy>,
+    /// What a model has to be asked before it can be written; until then nothing of it may be committed.
+    pub(crate) wishes: Vec<Wish>,
+    /// What models made of it.
+    pub(crate) told: Told,
+    /// Whether it is for others, and lacks the words of the model that a policy requires.
+    pub(crate) lacks_model: bool,
+    /// What the trail says of what policies made of it.
+    pub(crate) shaped: Shaped,
+    /// What it is the copy of, where others were owed it.
+    pub(crate) owed: Option<Owed>,
+    /// As it was sent.
+    pub(super) sent: Content,
+    /// Whether it rests on private items, as it did when it came in.
+    pub(crate) rests_on_private: bool,
     /// What was said of it outside this process; none until somebody was asked.
     pub(crate) counsel: Option<Counsel>,
     /// What it means; none where only words are compared, or no model answered.
@@ -54,34 +70,33 @@ impl Asked {
         call: &Call,
         body: WriteDraft,
         mut request: WriteRequest,
+        owed: Option<Owed>,
     ) -> Result<Self, Refusal> {
         let strictness = strictness(tenant, &request)?;
         let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
         let token = idempotency_token(&canonical, &call.caller.agent(), request.layer);
         check_token(&request, &token)?;
-        let (tier, copy) = sharing::shape(tenant, call, &mut request)?;
-        let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
-        let compared = strictness.rules(request.layer).contradiction > Force::Off;
+        let token = scoped_token(tenant, call, &request, &token);
+        let request_print = request.request_id.map(|id| {
+            let (user, agent) = (call.caller.user(), call.caller.agent());
+            tenant.fingerprint(&[b"request", user.as_bytes(), agent.as_bytes(), &id])
+        });
+        if let Some(owed) = owed {
+            owed.address(tenant, &mut request);
+        }
+        let inherited = sharing::secrecy_of_parents(tenant, call, &request, owed);
+        request.content.secrecy.join(&inherited);
+        let rests_on_private = owed.is_some_and(|owed| owed.rests_on_private);
+        let Shape { content, tier, copy, wishes, lacks_model, shaped, rests_on_private } =
+            sharing::shape(tenant, call, &request, None, rests_on_private)?;
+        let sent = std::mem::replace(&mut request.content, content);
+        let (claim, prints) = recognised(tenant, call, &request, strictness, tier)?;
         Ok(Self {
-            claim: if compared {
-                Claim::of(&request.content, &mut Analyser::default())
-            } else {
-                Claim::default()
-            },
+            claim,
             strictness,
-            prints: facts::prints(
-                tenant,
-                call,
-                &request.content,
-                &canonical,
-                flow::session(tenant, call, &request),
-                tier,
-            ),
-            token: scoped_token(tenant, call, &request, &token),
-            request_print: request.request_id.map(|id| {
-                let (user, agent) = (call.caller.user(), call.caller.agent());
-                tenant.fingerprint(&[b"request", user.as_bytes(), agent.as_bytes(), &id])
-            }),
+            prints,
+            token: owed.map_or(token, |owed| owed.token(tenant)),
+            request_print: request_print.filter(|_| owed.is_none()),
             request,
             body,
             approval: None,
@@ -90,9 +105,29 @@ impl Asked {
             unattended: false,
             tier,
             copy,
+            wishes,
+            told: Told::default(),
+            lacks_model,
+            shaped,
+            owed,
+            sent,
+            rests_on_private,
             counsel: None,
             vector: None,
         })
+    }
+
+    /// Makes of it what policies make of it now that models were asked, whatever they said.
+    pub(crate) fn settle(&mut self, tenant: &Tenant, call: &Call, told: Told) -> Result<(), Refusal> {
+        self.request.content.clone_from(&self.sent);
+        let shape = sharing::shape(tenant, call, &self.request, Some(&told), self.rests_on_private)?;
+        let Shape { content, tier, copy, wishes, lacks_model, shaped, rests_on_private } = shape;
+        self.request.content = content;
+        self.rests_on_private = rests_on_private;
+        (self.claim, self.prints) = recognised(tenant, call, &self.request, self.strictness, tier)?;
+        (self.tier, self.copy, self.wishes, self.lacks_model) = (tier, copy, wishes, lacks_model);
+        (self.told, self.shaped, self.vector) = (told, shaped, None);
+        Ok(())
     }
 
     /// What a replay of it is recognised by.
@@ -105,6 +140,23 @@ impl Asked {
         let (namespace, layer) = (self.request.namespace.clone(), self.request.layer);
         Corpus { owner: call.caller.user(), namespace, layer }
     }
+}
+
+/// What a write claims, and what it is recognised by.
+fn recognised(
+    tenant: &Tenant,
+    call: &Call,
+    request: &WriteRequest,
+    strictness: Strictness,
+    tier: Tier,
+) -> Result<(Claim, Prints), Refusal> {
+    let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
+    let session = flow::session(tenant, call, request);
+    let prints = facts::prints(tenant, call, &request.content, &canonical, session, tier);
+    let compared = strictness.rules(request.layer).contradiction > Force::Off;
+    let claim =
+        if compared { Claim::of(&request.content, &mut Analyser::default()) } else { Claim::default() };
+    Ok((claim, prints))
 }
 
 fn no_canonical_form() -> Refusal {

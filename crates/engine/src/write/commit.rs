@@ -1,14 +1,15 @@
 //! From an admitted write to entries: versions, their provenance, and what must still hold when they are committed.
 
 use super::{Asked, Landed, Replay, facts, in_time, still_head, trace};
+use crate::owed::Owed;
 use crate::read::content;
-use crate::reply::WriteStatus;
+use crate::reply::{Deferral, WriteStatus};
 use crate::search::redacted_classes;
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::trace::Seen;
 use crate::visibility::predicate;
-use crate::{Call, review, rights, sharing};
+use crate::{Call, review, rights, scribing, sharing};
 use std::cell::RefCell;
 use tabellion_core::access::{Caller, visible_to};
 use tabellion_core::canonical::{Hash, hex, sha256};
@@ -16,7 +17,7 @@ use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{Admitted, Against, Force, GateFacts, Merged};
 use tabellion_core::id::{ItemId, ProvenanceId, ReviewId, VersionId};
 use tabellion_core::item::{Content, Layer, Operation, Tier, TierWish};
-use tabellion_core::log::{Event, Payload, Prints, WrittenVersion};
+use tabellion_core::log::{Event, Payload, Prints, Shaped, WrittenVersion};
 use tabellion_core::provenance::{ApprovalState, Evidence, EvidenceQuality, PROVENANCE_KEY, Provenance};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Class, Moment, Version, Views};
@@ -29,6 +30,10 @@ pub(crate) struct Commit {
     must: Must,
     trace: Option<Hash>,
     layer: Layer,
+    /// Whether others are owed a copy, which follows.
+    owes: bool,
+    rests_on_private: bool,
+    shaped: Shaped,
 }
 
 /// What must hold at the moment of the commit.
@@ -77,6 +82,9 @@ pub(super) fn commit(
     facts: &GateFacts,
     now: Timestamp,
 ) -> Result<Commit, Refusal> {
+    if asked.lacks_model || !asked.wishes.is_empty() {
+        return Err(scribing::silent());
+    }
     let replaced = replaced_heads(tenant, admitted);
     let item = match (admitted.merged(), replaced.first()) {
         (Some(merged), _) => merged.into.item,
@@ -93,10 +101,16 @@ pub(super) fn commit(
         }
     };
     // First, so that what the writer keeps is the last of it.
-    if let Some((copy, replaced)) = maker.copy(&versions)? {
-        heads.extend(replaced);
-        versions.insert(0, copy);
+    let mut owes = false;
+    match maker.copy(&versions)? {
+        Copied::Nothing => {}
+        Copied::Later => owes = true,
+        Copied::Now(copy, replaced) => {
+            heads.extend(replaced);
+            versions.insert(0, *copy);
+        }
     }
+    heads.extend(asked.owed.map(|owed| (owed.item, owed.version)));
     let mut expected: Vec<VersionId> = heads.iter().map(|(_, version)| *version).collect();
     expected.extend(facts.twin.as_ref().map(|twin| twin.known.version));
     let request = admitted.request();
@@ -117,6 +131,9 @@ pub(super) fn commit(
         },
         trace: trace(tenant, call, request.trace_id.as_deref()),
         layer: request.layer,
+        owes,
+        rests_on_private: asked.rests_on_private,
+        shaped: asked.shaped.clone(),
     })
 }
 
@@ -164,12 +181,26 @@ impl Commit {
         }
     }
 
-    pub(super) fn proposal(self, tenant: &Tenant, call: &Call) -> Result<Proposal, Refusal> {
+    /// The copy that others are owed, if they are.
+    pub(crate) fn owes(&self) -> Option<Owed> {
+        let (written, _) = self.versions.last().filter(|_| self.owes)?;
+        let (item, version) = (written.item, written.version);
+        Some(Owed { item, version, rests_on_private: self.rests_on_private })
+    }
+
+    pub(super) fn proposal(
+        self,
+        tenant: &Tenant,
+        call: &Call,
+        owed: Option<&Deferral>,
+    ) -> Result<Proposal, Refusal> {
         let (drafts, touches, must) = self.parts(tenant, call)?;
         let mut ids = drafts_ids(&drafts);
         ids.extend(self.must.replay.edits.map(|id| id.to_string()));
+        ids.extend(owed.map(|owed| owed.pending_id.clone()));
         let mut trail = tenant.row(call, super::ACTION, self.status.as_str(), ids);
         trail.record.trace = self.trace;
+        trail.record.shaped = self.shaped.noted();
         let check = move |views: &Views, now: Timestamp| must.hold(views, now);
         Ok(Proposal { drafts, touches, check: Box::new(check), trail })
     }
@@ -314,13 +345,18 @@ impl Maker<'_> {
 
     /// What others are given of what is written, and the head that it takes the place of: a version of its own, made in the
     /// same commit (SHARE-19). Nothing if they have it already, or may not be given it and it was not asked for.
-    fn copy(&self, kept: &[(WrittenVersion, Payload)]) -> Result<Option<Copied>, Refusal> {
-        let (Some(copy), Some((kept, _))) = (&self.asked.copy, kept.last()) else { return Ok(None) };
+    fn copy(&self, kept: &[(WrittenVersion, Payload)]) -> Result<Copied, Refusal> {
+        let (Some(copy), Some((kept, _))) = (&self.asked.copy, kept.last()) else {
+            return Ok(Copied::Nothing);
+        };
         let (content, class) = match self.for_others(copy, kept) {
             Ok(made) => made,
             Err(refusal) if self.admitted.request().tier == TierWish::Both => return Err(refusal),
-            Err(_) => return Ok(None),
+            Err(_) => return Ok(Copied::Nothing),
         };
+        if copy.lacks_model {
+            return Ok(Copied::Later);
+        }
         let canonical = content.canonical().map_err(|_| no_form())?;
         let prints = facts::prints(self.tenant, self.call, &content, &canonical, None, Tier::Shared);
         let replaced = {
@@ -329,7 +365,7 @@ impl Maker<'_> {
             let (namespace, layer) = (&self.admitted.request().namespace, kept.layer);
             let known = |twin: &Version| facts::may_be_twin(&views, twin, &class);
             if views.items.twin(&prints, namespace, layer, at, known).is_some() {
-                return Ok(None);
+                return Ok(Copied::Nothing);
             }
             let before = views.items.copy_of(kept.item).filter(|item| !item.is_quarantined_at(at.lsn));
             before.and_then(|item| Some((item.id, views.items.head_at(item, at)?.id)))
@@ -350,13 +386,17 @@ impl Maker<'_> {
         let mut record = self.record(&written, &canonical, copy.chain.evidence(&self.evidence()));
         record.agent_justification = record.agent_justification.map(|text| copy.chain.text(&text));
         let payload = self.admitted.payload(&canonical, sign(self.tenant, record)?);
-        Ok(Some(((written, payload), replaced)))
+        Ok(Copied::Now(Box::new((written, payload)), replaced))
     }
 
     /// What others are given, together with the twin where it is one with it, and its class.
     fn for_others(&self, copy: &sharing::Copy, kept: &WrittenVersion) -> Result<(Content, Class), Refusal> {
         let content = match self.admitted.merged() {
             None => copy.content.clone(),
+            // Nobody said the two together anew: others keep what they have.
+            Some(_) if copy.chain.asks().is_some_and(|asks| asks.required) => {
+                return Err(sharing::not_shared());
+            }
             Some(merged) => {
                 let merged = serde_json::from_slice(&merged.content).map_err(|_| no_form())?;
                 copy.chain.written(&merged).ok_or_else(sharing::not_shared)?
@@ -369,6 +409,9 @@ impl Maker<'_> {
 
     /// A copy that is itself written anew stays the copy of the same item.
     fn origin(&self) -> Option<ItemId> {
+        if let Some(owed) = self.asked.owed {
+            return Some(owed.item);
+        }
         let views = self.tenant.shared.views.read();
         let item = views.items.find_item(self.item)?;
         views.items.versions_of(item).next_back()?.origin
@@ -449,8 +492,15 @@ fn united<T: Ord + Copy>(a: &[T], b: &[T]) -> Vec<T> {
     all
 }
 
-/// A version for others, and the head that it takes the place of.
-type Copied = ((WrittenVersion, Payload), Option<(ItemId, VersionId)>);
+/// What becomes of the copy for others.
+enum Copied {
+    /// There is none.
+    Nothing,
+    /// It follows when a model has said it anew.
+    Later,
+    /// A version, and the head that it takes the place of.
+    Now(Box<(WrittenVersion, Payload)>, Option<(ItemId, VersionId)>),
+}
 
 fn no_form() -> Refusal {
     Refusal::new(Code::SchemaInvalid, "what is to be written has no canonical form")

@@ -95,6 +95,8 @@ impl Gathering<'_> {
             facts.replaced_in =
                 facts.replaced.as_ref().map(|version| views.items.namespace_of(version).to_owned());
             super::inherit(&views, facts.replaced.clone().as_ref(), &mut facts);
+            let origin = self.asked.owed.and_then(|owed| views.items.find_version(owed.version));
+            super::inherit(&views, origin, &mut facts);
             facts
         };
         facts.strictness = self.asked.strictness;
@@ -191,7 +193,7 @@ impl Gathering<'_> {
         let twin = exact.or_else(semantic);
         Compared {
             retracted: views.items.was_retracted(&self.asked.prints.content) && !self.says_redacted(),
-            dependents: self.dependents(&views),
+            dependents: self.dependents(&views, predicate),
             neighbours: rows
                 .iter()
                 .filter_map(|(row, similarity)| {
@@ -251,7 +253,7 @@ impl Gathering<'_> {
             && known.resources.iter().all(|one| class.resources.contains(one))
     }
 
-    fn dependents(&self, views: &Views) -> u64 {
+    fn dependents(&self, views: &Views, predicate: &Predicate) -> u64 {
         let replaced = self.asked.request.replaces.and_then(|replaces| match replaces {
             tabellion_core::gate::Replaces::Item(item) | tabellion_core::gate::Replaces::Superseded(item) => {
                 views.items.find_item(item)
@@ -260,7 +262,9 @@ impl Gathering<'_> {
                 views.items.find_version(version).and_then(|version| views.items.item_of(version))
             }
         });
-        let count = |version: &Version| views.items.dependents_of(version.id).count();
+        // What others made of it in private is none of the writer's business (SHARE-43).
+        let seen = |dependent: &&Version| predicate.admits(dependent);
+        let count = |version: &Version| views.items.dependents_of(version.id).filter(seen).count();
         replaced.map_or(0, |item| views.items.versions_of(item).map(count).sum::<usize>()) as u64
     }
 

@@ -2,7 +2,9 @@
 
 use super::{Asked, Failed, judged};
 use crate::kept::Wait;
+use crate::owed::Owed;
 use crate::reply::Written;
+use crate::scribing::Told;
 use crate::tenant::Tenant;
 use crate::{Call, flow, working};
 use tabellion_core::error::{Code, Refusal};
@@ -17,12 +19,16 @@ pub(crate) struct Waited {
     pub(crate) submitted: Timestamp,
     /// The held write that it takes the place of.
     pub(crate) edits: Option<ReviewId>,
+    /// What models made of it before.
+    pub(crate) told: Told,
+    /// What it is the copy of, where others are owed it.
+    pub(crate) owed: Option<Owed>,
 }
 
 /// Why a write that was put off is not committed yet.
 pub(crate) enum Again {
     /// There is still no room, or a gate is not ready for it; there may be then.
-    Later(Wait),
+    Later(Wait, Told),
     /// It may not be.
     Refused(Refusal),
 }
@@ -36,22 +42,24 @@ pub(crate) async fn again(
 ) -> Result<Written, Again> {
     let body = waited.draft.clone();
     let request = working::claim(tenant, call, body.clone()).check().map_err(Again::Refused)?;
-    let asked = Asked::of(tenant, call, body, request).map_err(Again::Refused)?;
+    let asked = Asked::of(tenant, call, body, request, waited.owed).map_err(Again::Refused)?;
     let mut asked = Asked { unattended: true, submitted: waited.submitted, edits: waited.edits, ..asked };
+    asked.told.clone_from(&waited.told);
     let mut place = None;
     if waited_for == Code::RateExceeded {
         let layer = asked.request.layer;
         let rate = tenant.governance.rate(layer);
         let room = tenant.rates.take(call.caller.agent(), layer, rate, tenant.now());
-        place = Some(room.map_err(|free_at| Again::Later(Wait::for_room(free_at)))?);
+        place = Some(room.map_err(|free_at| Again::Later(Wait::for_room(free_at), waited.told.clone()))?);
         flow::within_budget(tenant, call, &asked.request).map_err(Again::Refused)?;
     }
     flow::not_suspended(tenant, call).map_err(Again::Refused)?;
     let result = judged(tenant, call, &mut asked, None).await;
     flow::count_once(tenant, place, result.as_ref().ok());
-    result.map_err(|failed| match failed {
-        Failed::Recorded(refusal) | Failed::Early(refusal) => {
-            Wait::for_gate(&refusal, tenant.now()).map_or(Again::Refused(refusal), Again::Later)
-        }
-    })
+    let (refusal, told) = match result {
+        Ok(written) => return Ok(written),
+        Err(Failed::Recorded(refusal) | Failed::Early(refusal)) => (refusal, asked.told),
+    };
+    let wait = Wait::for_gate(&refusal, tenant.now());
+    Err(wait.map_or(Again::Refused(refusal), |wait| Again::Later(wait, told)))
 }

@@ -1,22 +1,8 @@
 //! Is a model's answer what was asked for? Bytes in, what it says out, or the reason why it counts for nothing.
 
+use crate::chat::said;
 use serde::Deserialize;
 use tabellion_engine::ports::JudgeError;
-
-#[derive(Deserialize)]
-struct Completion {
-    choices: Vec<Choice>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    message: Message,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    content: String,
-}
 
 #[derive(Deserialize)]
 struct Compared {
@@ -49,14 +35,6 @@ enum Verdict {
     Supported,
     Unsupported,
     Contradicted,
-}
-
-/// What the model said, out of the envelope. The parser's own words may quote it, so they are left out.
-fn said(bytes: &[u8]) -> Result<String, JudgeError> {
-    let completion: Completion = serde_json::from_slice(bytes)
-        .map_err(|_| JudgeError::Nonsense("the answer is not of OpenAI's form"))?;
-    let first = completion.choices.into_iter().next();
-    first.map(|choice| choice.message.content).ok_or(JudgeError::Nonsense("an answer without a choice"))
 }
 
 /// How surely each of so many known statements is contradicted; 0 for those that are not.

@@ -68,11 +68,11 @@ impl Default for JudgeModels {
     }
 }
 
-fn wrong(what: impl Into<String>) -> ConfigError {
+pub(super) fn wrong(what: impl Into<String>) -> ConfigError {
     ConfigError::Advisers(what.into())
 }
 
-fn check_time(name: &str, ms: u64) -> Result<(), ConfigError> {
+pub(super) fn check_time(name: &str, ms: u64) -> Result<(), ConfigError> {
     match ms {
         1..=TIME_MS_MAX => Ok(()),
         _ => Err(wrong(format!("{name}.timeout_ms must be 1 to {TIME_MS_MAX}"))),
@@ -186,6 +186,7 @@ pub(super) fn open(
     Ok(Advisers {
         gates: gates.iter().map(remote).collect::<Result<_, ConfigError>>()?,
         judge: judge.open(key)?.map(|judge| Arc::new(judge) as Arc<_>),
+        scribe: None,
     })
 }
 

@@ -21,6 +21,7 @@ impl From<reply::Written> for proto::WriteReply {
             trust: is_memory.then(|| written.trust.as_str().to_owned()),
             token: written.token,
             shared_id: written.shared.as_ref().map(ToString::to_string),
+            shared_pending_id: written.owed.map(|owed| owed.pending_id),
             contradictions: written.against.into_iter().map(Into::into).collect(),
             ..Self::default()
         };
@@ -322,6 +323,12 @@ impl From<reply::AuditRow> for proto::AuditRow {
             request_id: row.request_id,
             epoch: row.epoch,
             lsn: row.lsn,
+            policies: row
+                .policies
+                .into_iter()
+                .map(|(id, version)| proto::AuditPolicy { id, version })
+                .collect(),
+            transformed: row.transformed,
         }
     }
 }

@@ -16,7 +16,8 @@ pub(super) fn written(written: &Written) -> String {
         return format!("{status}: {pending_id}, {}: {message}", code.as_str());
     }
     let (Some(id), Some(version)) = (written.id, written.version) else { return status.to_owned() };
-    let shared = written.shared.map(|copy| format!(", shared as {copy}")).unwrap_or_default();
+    let owed = written.owed.as_ref().map(|owed| format!(", to be shared as {}", owed.pending_id));
+    let shared = written.shared.map(|copy| format!(", shared as {copy}")).or(owed).unwrap_or_default();
     let first = format!("{status}: {id} as {version}, trust {}{shared}", written.trust.as_str());
     let against = written
         .against

@@ -41,6 +41,7 @@ impl From<Written> for WriteAnswer {
                 trust: written.trust.as_str(),
                 token: written.token.unwrap_or_default(),
                 shared_id: written.shared.map(|id| id.to_string()),
+                shared_pending_id: written.owed.map(|owed| owed.pending_id),
                 contradictions: written.against.into_iter().map(Into::into).collect(),
             }),
             _ => Self::Rejected(RejectedBody { status }),
@@ -456,6 +457,8 @@ impl From<AuditRow> for AuditRowBody {
             ids: row.ids,
             request_id: row.request_id,
             epoch: row.epoch,
+            policies: row.policies.into_iter().map(|(id, version)| AuditPolicyBody { id, version }).collect(),
+            transformed: row.transformed,
             lsn: row.lsn,
         }
     }

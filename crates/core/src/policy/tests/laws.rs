@@ -1,9 +1,10 @@
 //! Laws that hold for every text and every set of policies.
 
 use super::policy;
+use crate::item::Content;
 use crate::policy::{
-    Class, Composed, Detectors, Ground, NameClass, Names, Pattern, Person, StandIns, Subject, anonymise,
-    detect, mask, pseudonymise,
+    Class, Composed, Detectors, Ground, NameClass, Names, Note, Notes, Pattern, Person, StandIns, Subject,
+    anonymise, detect, mask, pseudonymise,
 };
 use crate::seal::Secret;
 use proptest::prelude::*;
@@ -104,6 +105,9 @@ fn one_policy(loose: bool) -> impl Strategy<Value = String> {
         r#"{"step":"pseudonymise"}"#,
         r#"{"step":"paraphrase"}"#,
         r#"{"step":"paraphrase","keep":2}"#,
+        r#"{"step":"paraphrase","llm":true}"#,
+        r#"{"step":"extract"}"#,
+        r#"{"step":"extract","require_llm":true}"#,
         r#"{"step":"block","labels":["hr"]}"#,
         r#"{"step":"block","patterns":["Jane","\\d{3}"]}"#,
         r#"{"step":"keyword","deny":["jane"]}"#,
@@ -135,7 +139,7 @@ fn one_policy(loose: bool) -> impl Strategy<Value = String> {
     parts.prop_map(move |(id, scope, priority, steps, limits, also, n)| {
         let limits: Vec<String> = limits.iter().map(|limit| limit.replace('3', &n.to_string())).collect();
         format!(
-            r#"{{"id":"{id}","kind":"read","scope":{{{}}},"priority":{priority},"steps":[{}],"limits":{{{}}}{},"overridable":[{overridable}]}}"#,
+            r#"{{"id":"{id}","kind":"write_shared","scope":{{{}}},"priority":{priority},"steps":[{}],"limits":{{{}}}{},"overridable":[{overridable}]}}"#,
             scope.join(","),
             steps.join(","),
             limits.join(","),
@@ -239,6 +243,27 @@ proptest! {
             let shown = chain.transform(&text, &ground);
             prop_assert!(before.detectors().detect(&shown).is_empty(), "{shown}");
         }
+    }
+
+    /// SHARE-18: whatever a model says, nothing that the policy redacts comes out, and nothing but key and text is changed.
+    #[test]
+    fn nothing_redacted_comes_out_of_a_model(
+        all in proptest::collection::vec(one_policy(false), 0..4),
+        key in text(),
+        said in text(),
+    ) {
+        let (names, key_of_tenant) = (directory(), Secret::from_bytes([5; 32]));
+        let ground = Ground { names: &[&names], key: &key_of_tenant };
+        let sent = Content { tags: vec!["hr".to_owned()], ..Content::plain("note", "as it was sent") };
+        let note = Note::of(Some(&key), &said).or_else(|| Note::of(None, &said));
+        prop_assume!(note.is_some());
+        let told = Notes::of(note.into_iter().collect()).unwrap().content(&sent);
+        let (chain, plain) = (composed(&all), composed(&all).content(&sent, &ground));
+        let made = chain.content(&told, &ground);
+        for text in made.key.iter().chain([&made.text]) {
+            prop_assert!(chain.detectors().detect(text).is_empty(), "{text}");
+        }
+        prop_assert_eq!((made.kind, made.tags, made.triple, made.fields), (plain.kind, plain.tags, plain.triple, plain.fields));
     }
 }
 

@@ -4,7 +4,7 @@ use super::policy;
 use crate::id::{AgentId, UserId};
 use crate::policy::{
     Class, Composed, Denied, Detectors, Ground, NameClass, Names, Pair, Person, PolicyKind, PrivateParents,
-    Share, SharingPolicy, Subject,
+    Share, SharingPolicy, Subject, Task,
 };
 use crate::seal::Secret;
 use crate::time::Timestamp;
@@ -77,6 +77,40 @@ fn what_is_no_policy_is_refused() {
     let limits = r#"{"id":"a","kind":"read","limits":{"min_similarity":2,"max_age":"30 days"},"share":"yes","private_parents":"no"}"#;
     check(limits, &["/limits/min_similarity", "/limits/max_age", "/share", "/private_parents"]);
     check(r#"{"id":"a","kind":"read","overridable":["steps"]}"#, &["/overridable/0"]);
+    for step in [
+        r#"{"step":"paraphrase","llm":true}"#,
+        r#"{"step":"extract"}"#,
+        r#"{"step":"paraphrase","require_llm":true}"#,
+    ] {
+        check(&format!(r#"{{"id":"a","kind":"read","steps":[{step}]}}"#), &["/steps/0"]);
+    }
+    check(
+        r#"{"id":"a","kind":"write_private","steps":[{"step":"extract","require_llm":true}]}"#,
+        &["/steps/0"],
+    );
+}
+
+/// SHARE-15, SHARE-18: a model is asked if any policy asks, must answer if any requires it, and no policy takes either back.
+#[test]
+fn what_a_model_is_asked_only_tightens() {
+    let asks = |steps: &[&str]| {
+        let one = |step: &&str| {
+            policy(&format!(r#"{{"id":"a","kind":"write_shared","steps":[{{"step":{step}}}]}}"#))
+        };
+        let all =
+            steps.iter().map(one).fold(Composed::default(), |so_far, policy| so_far.and(&(&policy).into()));
+        all.asks().map(|asks| (asks.task, asks.required))
+    };
+    assert_eq!(asks(&[r#""paraphrase""#, r#""extract""#]), None);
+    assert_eq!(asks(&[r#""paraphrase","llm":true"#, r#""paraphrase""#]), Some((Task::Paraphrase, false)));
+    assert_eq!(
+        asks(&[r#""paraphrase","require_llm":true"#, r#""paraphrase","llm":false"#]),
+        Some((Task::Paraphrase, true))
+    );
+    assert_eq!(
+        asks(&[r#""paraphrase","require_llm":true"#, r#""extract","llm":true"#]),
+        Some((Task::Extract, true))
+    );
 }
 
 /// SHARE-14: a policy has at most 64 expressions.

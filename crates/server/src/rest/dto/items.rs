@@ -217,6 +217,10 @@ pub(crate) struct WrittenBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<ItemIdText>, nullable = false)]
     pub(crate) shared_id: Option<String>,
+    /// The copy that others will see when the model that a policy requires has said it anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PendingIdText>, nullable = false)]
+    pub(crate) shared_pending_id: Option<String>,
     /// What is known and speaks against it: recorded, not held.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]

@@ -125,6 +125,21 @@ pub(crate) enum StepBody {
         /// Sentences that stay; 5 unless given.
         #[schema(nullable = false)]
         keep: Option<u32>,
+        /// Whether a model says it anew before that; for writes only.
+        #[schema(nullable = false)]
+        llm: Option<bool>,
+        /// Whether nothing is shared that no model said anew; for `write_shared` only.
+        #[schema(nullable = false)]
+        require_llm: Option<bool>,
+    },
+    /// Gives a write a key, and with a model keeps only what is worth remembering.
+    Extract {
+        /// Whether a model does it; without one the first sentence is the key.
+        #[schema(nullable = false)]
+        llm: Option<bool>,
+        /// Whether nothing is shared that no model said anew; for `write_shared` only.
+        #[schema(nullable = false)]
+        require_llm: Option<bool>,
     },
 }
 

@@ -48,9 +48,23 @@ pub(crate) struct AuditRowBody {
     pub(crate) request_id: Option<String>,
     /// The access epoch under which it was decided.
     pub(crate) epoch: u64,
+    /// The sharing policies that held for it.
+    pub(crate) policies: Vec<AuditPolicyBody>,
+    /// Whether they changed what was kept or sent.
+    pub(crate) transformed: bool,
     /// Its place in the audit log; auditors only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lsn: Option<u64>,
+}
+
+/// A policy that held for what a row tells of.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AuditPolicy)]
+pub(crate) struct AuditPolicyBody {
+    /// Its name.
+    pub(crate) id: String,
+    /// How often it had been set by then.
+    pub(crate) version: u32,
 }
 
 /// What a verification found.

@@ -5,7 +5,7 @@
 //! counts whole or not at all. A request has a time limit, an answer a size limit, a redirect is not followed, and nothing is
 //! tried again.
 
-mod answer;
+pub(crate) mod answer;
 
 use crate::OpenError;
 use crate::http::{ApiKey, agent, authority_of, bearer};
@@ -119,7 +119,7 @@ impl Judge for ChatJudge {
     clippy::wildcard_enum_match_arm,
     reason = "what else a client may say is for this purpose one thing"
 )]
-fn why(cause: &ureq::Error) -> JudgeError {
+pub(crate) fn why(cause: &ureq::Error) -> JudgeError {
     use ureq::Error;
     match cause {
         Error::Timeout(_) => JudgeError::Slow,

@@ -7,10 +7,12 @@
 //! | [`http`] | any, behind an endpoint that speaks OpenAI's form | that endpoint |
 //! | [`hashed`] | none: words and their pieces, hashed | nothing |
 //! | [`judge`] | any that chats, behind an endpoint that speaks OpenAI's form | that endpoint |
+//! | [`chat`] | the same, to steer and word answers behind the `Chat` port | that endpoint |
 //!
 //! Invariant: a vector that leaves this crate has unit length and the dimensions its model promises. No word of an error
 //! holds a text or a secret. Decides nothing about when texts are embedded or where vectors are kept.
 
+pub mod chat;
 pub mod hashed;
 pub mod http;
 pub mod judge;
@@ -18,6 +20,7 @@ pub mod minilm;
 mod text;
 mod vector;
 
+pub use chat::ChatModel;
 pub use hashed::Hashed;
 pub use http::{ApiKey, Endpoint, Http};
 pub use judge::{Bench, ChatJudge};

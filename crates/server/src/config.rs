@@ -7,11 +7,13 @@
 mod advisers;
 mod governance;
 mod identity;
+mod orchestrator;
 mod secrets;
 
 pub use advisers::{Gate, JudgeModels};
 pub use governance::{Governance, GovernanceFlags, WritePolicy};
 pub use identity::Identity;
+pub use orchestrator::{Orchestrator, ResourceAt, ResourceKind};
 pub use secrets::Secrets;
 
 use crate::models::{Embedding, Provider};
@@ -33,7 +35,7 @@ const ENV_PREFIX: &str = "TABELLION_";
 const ADMIN_KEY_CHARS_MIN: usize = 16;
 
 /// Names of the environment that are settings; others, such as `TABELLION_URL`, are of other programs.
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 13] = [
     "data",
     "listen",
     "tls",
@@ -42,6 +44,8 @@ const SECTIONS: [&str; 11] = [
     "identity",
     "embedding",
     "governance",
+    "orchestrator",
+    "resources",
     "limits",
     "mcp",
     "shutdown",
@@ -116,6 +120,10 @@ pub struct Config {
     pub embedding: Embedding,
     /// How writes are governed.
     pub governance: Governance,
+    /// Who answers questions.
+    pub orchestrator: Orchestrator,
+    /// What agents can call.
+    pub resources: Vec<ResourceAt>,
     /// Bounds of everything.
     pub limits: Limits,
     /// The MCP endpoint.
@@ -337,6 +345,8 @@ impl Default for Config {
             identity: Identity::default(),
             embedding: Embedding::default(),
             governance: Governance::default(),
+            orchestrator: Orchestrator::default(),
+            resources: Vec::new(),
             limits: Limits::default(),
             mcp: Mcp::default(),
             shutdown: Shutdown::default(),
@@ -420,7 +430,16 @@ impl Config {
         self.identity.check()?;
         self.embedding.check()?;
         self.governance.check()?;
+        orchestrator::check(&self.orchestrator, &self.resources)?;
         self.limits.check()
+    }
+
+    /// What is put at the agents' disposal. Reads files and contacts nobody. Blocking.
+    ///
+    /// # Errors
+    /// When a file cannot be read, a key is not there, or an address makes no sense.
+    pub fn equipment(&self, key: Option<String>) -> Result<tabellion_engine::Equipment, ConfigError> {
+        orchestrator::open(&self.orchestrator, &self.resources, key)
     }
 
     pub(crate) const fn audit_reads(&self) -> AuditReads {

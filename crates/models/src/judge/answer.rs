@@ -52,7 +52,7 @@ enum Verdict {
 }
 
 /// What the model said, out of the envelope. The parser's own words may quote it, so they are left out.
-fn said(bytes: &[u8]) -> Result<String, JudgeError> {
+pub(crate) fn said(bytes: &[u8]) -> Result<String, JudgeError> {
     let completion: Completion = serde_json::from_slice(bytes)
         .map_err(|_| JudgeError::Nonsense("the answer is not of OpenAI's form"))?;
     let first = completion.choices.into_iter().next();

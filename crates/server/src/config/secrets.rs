@@ -17,11 +17,13 @@ pub struct Secrets {
     pub webhook_secret: Option<String>,
     /// What the endpoint of the judge asks for.
     pub judge_key: Option<String>,
+    /// What the endpoint of the orchestrator's model asks for.
+    pub orchestrator_key: Option<String>,
 }
 
 impl Secrets {
-    /// Reads `TABELLION_ADMIN_KEY`, `TABELLION_MASTER_KEY`, `TABELLION_EMBEDDING_KEY`, `TABELLION_WEBHOOK_SECRET` and
-    /// `TABELLION_JUDGE_KEY`.
+    /// Reads `TABELLION_ADMIN_KEY`, `TABELLION_MASTER_KEY`, `TABELLION_EMBEDDING_KEY`, `TABELLION_WEBHOOK_SECRET`,
+    /// `TABELLION_JUDGE_KEY` and `TABELLION_ORCHESTRATOR_KEY`.
     ///
     /// # Errors
     /// When the master key is not one, or the admin key could be guessed.
@@ -37,6 +39,7 @@ impl Secrets {
             return Err(ConfigError::AdminKey);
         }
         let (embedding_key, webhook_secret) = (var("EMBEDDING_KEY"), var("WEBHOOK_SECRET"));
-        Ok(Self { admin_key, master_key, embedding_key, webhook_secret, judge_key: var("JUDGE_KEY") })
+        let (judge_key, orchestrator_key) = (var("JUDGE_KEY"), var("ORCHESTRATOR_KEY"));
+        Ok(Self { admin_key, master_key, embedding_key, webhook_secret, judge_key, orchestrator_key })
     }
 }

@@ -57,6 +57,9 @@ mod tests {
         assert_eq!(joined(["b", " a ", "b", ""].into_iter()), "b\n\na");
         assert_eq!(joined(["", "  "].into_iter()), NO_ANSWER);
         assert_eq!(joined([].into_iter()), NO_ANSWER);
-        assert_eq!(joined(["é".repeat(ANSWER_CHARS_MAX + 5).as_str()].into_iter()).chars().count(), ANSWER_CHARS_MAX);
+        assert_eq!(
+            joined(["é".repeat(ANSWER_CHARS_MAX + 5).as_str()].into_iter()).chars().count(),
+            ANSWER_CHARS_MAX
+        );
     }
 }

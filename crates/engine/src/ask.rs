@@ -110,7 +110,9 @@ impl Asked {
             K_DEFAULT
         });
         match history {
-            Some(history) if faults.is_empty() => Ok(Self { query: query.query.trim().to_owned(), history, k }),
+            Some(history) if faults.is_empty() => {
+                Ok(Self { query: query.query.trim().to_owned(), history, k })
+            }
             _ => {
                 let message = "the question cannot be asked as it is; `errors` says why";
                 Err(Refusal::new(Code::SchemaInvalid, message).with(faults))
@@ -201,10 +203,13 @@ impl Asking<'_> {
     async fn say(&self, rules: &'static str, document: Value) -> Option<String> {
         let chat = Arc::clone(self.equipped.equipment.chat.as_ref()?);
         let said = tokio::task::spawn_blocking(move || chat.say(rules, &document)).await;
-        match said.unwrap_or_else(|_| Err(JudgeError::Unreachable("the thread that asked it ended".to_owned()))) {
+        match said
+            .unwrap_or_else(|_| Err(JudgeError::Unreachable("the thread that asked it ended".to_owned())))
+        {
             Ok(said) => Some(said),
             Err(error) => {
-                metrics::counter!("tabellion_orchestrator_failed_total", "reason" => error.reason()).increment(1);
+                metrics::counter!("tabellion_orchestrator_failed_total", "reason" => error.reason())
+                    .increment(1);
                 tracing::warn!(%error, "the orchestrator's model says nothing; it goes on without");
                 None
             }
@@ -229,7 +234,9 @@ impl Asking<'_> {
                 return self.leave_out(answer);
             }
         }
-        let answer = joined(self.turns.iter().filter(|turn| self.stands(turn)).filter_map(|turn| turn.answer.as_deref()));
+        let answer = joined(
+            self.turns.iter().filter(|turn| self.stands(turn)).filter_map(|turn| turn.answer.as_deref()),
+        );
         self.leave_out(answer)
     }
 
@@ -250,7 +257,9 @@ impl Asking<'_> {
             pairs.iter().map(|(subquery, answer)| json!({"subquery": subquery, "answer": answer})).collect();
         let document = json!({"query": self.asked.query, "answers": answers});
         match self.say(words::AGGREGATE, document).await.as_deref().and_then(read_step) {
-            Some(Step::Answer(answer)) if !answer.is_empty() => answer.chars().take(ANSWER_CHARS_MAX).collect(),
+            Some(Step::Answer(answer)) if !answer.is_empty() => {
+                answer.chars().take(ANSWER_CHARS_MAX).collect()
+            }
             _ => plain(),
         }
     }
@@ -258,7 +267,9 @@ impl Asking<'_> {
     /// Whether what went into a turn may still be shown to the pair that took it.
     fn stands(&self, turn: &Turn) -> bool {
         let views = self.tenant.shared.views.read();
-        let Ok(caller) = through(&views, &self.call.caller, turn.agent.id, self.tenant.now()) else { return false };
+        let Ok(caller) = through(&views, &self.call.caller, turn.agent.id, self.tenant.now()) else {
+            return false;
+        };
         let predicate = predicate(self.tenant, &caller, &views);
         let reach = views.graphs.resources_of(turn.agent.id, self.tenant.moment(&views));
         let seen = |version| views.items.find_version(version).is_some_and(|one| predicate.admits(one));

@@ -73,7 +73,10 @@ pub(crate) fn usable(tenant: &Tenant, call: &Call) -> Vec<Usable> {
 fn usable_as(tenant: &Tenant, call: &Call, id: &str) -> Result<Usable, Refusal> {
     let found = usable(tenant, call).into_iter().find(|one| one.name == id || one.id.to_string() == id);
     found.ok_or_else(|| {
-        Refusal::new(Code::NotFound, "no such resource, or this agent may not use it; an admin can grant that")
+        Refusal::new(
+            Code::NotFound,
+            "no such resource, or this agent may not use it; an admin can grant that",
+        )
     })
 }
 
@@ -172,7 +175,8 @@ async fn search(tenant: &Tenant, call: &Call, documents: Arc<Documents>, args: &
     let query = args.get("query").and_then(Value::as_str).unwrap_or_default();
     let top_k = args.get("top_k").and_then(Value::as_u64).unwrap_or(TOP_K_DEFAULT);
     let top_k = usize::try_from(top_k).unwrap_or(usize::MAX);
-    let mut found: Vec<_> = documents.about(query, COMPARED_MAX.max(top_k)).into_iter().map(|one| (one, one.share)).collect();
+    let mut found: Vec<_> =
+        documents.about(query, COMPARED_MAX.max(top_k)).into_iter().map(|one| (one, one.share)).collect();
     let texts: Vec<String> = found.iter().map(|(one, _)| one.document.text.clone()).collect();
     if let Some(alike) = alike(tenant, call, query, texts).await {
         for ((_, score), cosine) in found.iter_mut().zip(alike) {
@@ -193,7 +197,8 @@ pub(crate) async fn alike(tenant: &Tenant, call: &Call, one: &str, texts: Vec<St
     let embedding = Arc::clone(tenant.shared.vectors.as_ref()?.embedding());
     let (tenant_id, user) = (tenant.shared.tenant, call.caller.user());
     let wait = Duration::from_millis(tenant.limits.embedding_wait_ms);
-    let owned: Vec<(_, String)> = std::iter::once(one.to_owned()).chain(texts).map(|text| (user, text)).collect();
+    let owned: Vec<(_, String)> =
+        std::iter::once(one.to_owned()).chain(texts).map(|text| (user, text)).collect();
     let made = tokio::task::spawn_blocking(move || embedding.many(tenant_id, &owned));
     let vectors = tokio::time::timeout(wait, made).await.ok()?.ok()?.ok()?;
     let (first, rest) = vectors.split_first()?;

@@ -4,9 +4,9 @@
 //! message of its own: it is data, whatever it says. A request has a time limit, an answer a size limit, a redirect is not
 //! followed. If a model gives no answer the next one named is asked, once each.
 
-use crate::judge::{Bench, answer, why};
 use crate::OpenError;
 use crate::http::{agent, authority_of, bearer};
+use crate::judge::{Bench, answer, why};
 use serde_json::{Value, json};
 use tabellion_engine::ports::{Chat, JudgeError};
 use ureq::Agent;

@@ -61,7 +61,8 @@ impl Documents {
         let mut all = Self::default();
         let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
         if first == Some(&b'[') {
-            let read: Vec<Document> = serde_json::from_slice(bytes).map_err(|error| not(1, error.to_string()))?;
+            let read: Vec<Document> =
+                serde_json::from_slice(bytes).map_err(|error| not(1, error.to_string()))?;
             for (place, document) in read.into_iter().enumerate() {
                 all.take(place, document)?;
             }
@@ -69,7 +70,8 @@ impl Documents {
         }
         for (place, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
             if !line.iter().all(u8::is_ascii_whitespace) {
-                let document = serde_json::from_slice(line).map_err(|error| not(place + 1, error.to_string()))?;
+                let document =
+                    serde_json::from_slice(line).map_err(|error| not(place + 1, error.to_string()))?;
                 all.take(place, document)?;
             }
         }
@@ -163,7 +165,12 @@ mod tests {
 
     #[test]
     fn what_is_no_document_is_named_by_its_place() {
-        for (bytes, place) in [("{}", 1), ("{\"text\":\"a\"}\nx", 2), ("[{\"text\":\" \"}]", 1), ("{\"text\":\"a\",\"x\":1}", 1)] {
+        for (bytes, place) in [
+            ("{}", 1),
+            ("{\"text\":\"a\"}\nx", 2),
+            ("[{\"text\":\" \"}]", 1),
+            ("{\"text\":\"a\",\"x\":1}", 1),
+        ] {
             assert_eq!(Documents::read(bytes.as_bytes()).unwrap_err().place, place, "{bytes}");
         }
     }

@@ -121,17 +121,33 @@ mod tests {
     /// SHARE-23: one form to ask, two to stop, and nothing else counts.
     #[test]
     fn a_coordinator_asks_or_stops() {
-        assert_eq!(read_move(r#"{"agent":"agt_a","subquery":" price of steel "}"#), asks("agt_a", "price of steel"));
+        assert_eq!(
+            read_move(r#"{"agent":"agt_a","subquery":" price of steel "}"#),
+            asks("agt_a", "price of steel")
+        );
         for stop in ["COMPLETE", " COMPLETE\n", r#"{"stop":true}"#] {
             assert_eq!(read_move(stop), Some(Move::Stop), "{stop}");
         }
         let long = json!({"agent": "a", "subquery": "x".repeat(QUERY_CHARS_MAX + 1)}).to_string();
         let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
         let wrong = [
-            "", "complete", "COMPLETE.", "{}", "[]", "null", r#"{"stop":false}"#, r#"{"stop":"true"}"#,
-            r#"{"agent":"a"}"#, r#"{"agent":"a","subquery":" "}"#, r#"{"agent":"","subquery":"x"}"#,
-            r#"{"agent":1,"subquery":"x"}"#, r#"{"agent":"a","subquery":"x","also":"b"}"#,
-            r#"{"stop":true,"agent":"a"}"#, "```json\n{\"stop\":true}\n```", &long, &deep,
+            "",
+            "complete",
+            "COMPLETE.",
+            "{}",
+            "[]",
+            "null",
+            r#"{"stop":false}"#,
+            r#"{"stop":"true"}"#,
+            r#"{"agent":"a"}"#,
+            r#"{"agent":"a","subquery":" "}"#,
+            r#"{"agent":"","subquery":"x"}"#,
+            r#"{"agent":1,"subquery":"x"}"#,
+            r#"{"agent":"a","subquery":"x","also":"b"}"#,
+            r#"{"stop":true,"agent":"a"}"#,
+            "```json\n{\"stop\":true}\n```",
+            &long,
+            &deep,
         ];
         wrong.iter().for_each(|output| assert_eq!(read_move(output), None, "{output}"));
     }
@@ -144,7 +160,12 @@ mod tests {
         assert_eq!(call, Some(Step::Call { resource: "kb".to_owned(), args }));
         assert_eq!(read_step(r#"{"answer":" 5 "}"#), Some(Step::Answer("5".to_owned())));
         assert_eq!(read_step(r#"{"answer":""}"#), Some(Step::Answer(String::new())));
-        let wrong = ["5", r#"{"call":{"resource":"kb"}}"#, r#"{"call":{"resource":"kb","args":[]}}"#, r#"{"answer":null}"#];
+        let wrong = [
+            "5",
+            r#"{"call":{"resource":"kb"}}"#,
+            r#"{"call":{"resource":"kb","args":[]}}"#,
+            r#"{"answer":null}"#,
+        ];
         wrong.iter().for_each(|output| assert_eq!(read_step(output), None, "{output}"));
     }
 

@@ -38,8 +38,13 @@ pub fn ordered(likenesses: &[f64]) -> Vec<usize> {
     let sound = |likeness: f64| if likeness.is_finite() { likeness } else { 0.0 };
     let best = likenesses.iter().copied().map(sound).fold(0.0, f64::max);
     let floor = LIKENESS_MIN.max(best * SHARE_OF_BEST);
-    let mut places: Vec<(usize, f64)> =
-        likenesses.iter().copied().map(sound).enumerate().filter(|(_, likeness)| *likeness >= floor).collect();
+    let mut places: Vec<(usize, f64)> = likenesses
+        .iter()
+        .copied()
+        .map(sound)
+        .enumerate()
+        .filter(|(_, likeness)| *likeness >= floor)
+        .collect();
     places.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     places.into_iter().map(|(place, _)| place).collect()
 }

@@ -74,7 +74,10 @@ mod tests {
 
     fn paths(args: &Value) -> Vec<String> {
         let refused = arguments().check(args.as_object().unwrap());
-        refused.map_or_else(|refusal| refusal.errors.into_iter().map(|fault| fault.path).collect(), |()| Vec::new())
+        refused.map_or_else(
+            |refusal| refusal.errors.into_iter().map(|fault| fault.path).collect(),
+            |()| Vec::new(),
+        )
     }
 
     /// SHARE-26: each fault has its path, below the arguments.

@@ -19,8 +19,10 @@ impl Asking<'_> {
     fn told(&self, agents: &[Specialist]) -> Value {
         let agent = |one: &Specialist| json!({"id": one.id.to_string(), "name": one.name, "specialisation": one.specialisation});
         let line = |line: &Line| {
-            let mut told = json!({"agent": line.agent, "subquery": line.subquery, "answered": line.answer.is_some()});
-            if let (History::Full, Some(answer), Some(fields)) = (self.asked.history, &line.answer, told.as_object_mut())
+            let mut told =
+                json!({"agent": line.agent, "subquery": line.subquery, "answered": line.answer.is_some()});
+            if let (History::Full, Some(answer), Some(fields)) =
+                (self.asked.history, &line.answer, told.as_object_mut())
                 && self.may_be_told(line)
             {
                 fields.insert("answer".to_owned(), Value::from(answer.as_str()));
@@ -45,7 +47,8 @@ impl Asking<'_> {
         let asked: BTreeSet<AgentId> = self.turns.iter().map(|turn| turn.agent.id).collect();
         let texts: Vec<String> = agents.iter().map(|one| one.specialisation.clone()).collect();
         let by_words = || agents.iter().map(|one| likeness(&self.asked.query, &one.specialisation)).collect();
-        let likenesses = alike(self.tenant, self.call, &self.asked.query, texts).await.unwrap_or_else(by_words);
+        let likenesses =
+            alike(self.tenant, self.call, &self.asked.query, texts).await.unwrap_or_else(by_words);
         let places = ordered(&likenesses).into_iter().filter_map(|place| agents.get(place));
         let next = places.into_iter().find(|one| !asked.contains(&one.id))?;
         Some(json!({"agent": next.id.to_string(), "subquery": self.asked.query}).to_string())

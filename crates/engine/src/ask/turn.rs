@@ -97,9 +97,20 @@ impl Asking<'_> {
         let pair = self.pair(agent.id, trace.clone())?;
         let k = Some(self.asked.k);
         // Scratch notes are in no log: nothing that is to last may rest on them.
-        let layers = Layer::ALL.iter().filter(|layer| layer.is_logged()).map(|layer| layer.as_str().to_owned()).collect();
-        let query = SearchQuery { query: Some(subquery.to_owned()), k_user: k, k_cross: k, layers, ..SearchQuery::default() };
-        let found = search::search(self.tenant, &pair, query).await.map(|reply| reply.results).unwrap_or_default();
+        let layers = Layer::ALL
+            .iter()
+            .filter(|layer| layer.is_logged())
+            .map(|layer| layer.as_str().to_owned())
+            .collect();
+        let query = SearchQuery {
+            query: Some(subquery.to_owned()),
+            k_user: k,
+            k_cross: k,
+            layers,
+            ..SearchQuery::default()
+        };
+        let found =
+            search::search(self.tenant, &pair, query).await.map(|reply| reply.results).unwrap_or_default();
         let mut work = Work::default();
         if !self.take_by_model(agent, &pair, subquery, &found, &mut work).await {
             self.take_by_rule(&pair, subquery, found, &mut work).await;
@@ -140,12 +151,15 @@ impl Asking<'_> {
             return;
         }
         let mut resources: Vec<Usable> = usable(self.tenant, pair);
-        let takes_words =
-            |one: &Usable| configured(self.tenant, self.equipped, one).is_ok_and(|known| known.args.takes_query());
+        let takes_words = |one: &Usable| {
+            configured(self.tenant, self.equipped, one).is_ok_and(|known| known.args.takes_query())
+        };
         resources.retain(takes_words);
         let about = |one: &Usable| format!("{} {}", one.name, one.description.as_deref().unwrap_or_default());
         resources.sort_by(|one, other| {
-            likeness(subquery, &about(other)).total_cmp(&likeness(subquery, &about(one))).then(one.name.cmp(&other.name))
+            likeness(subquery, &about(other))
+                .total_cmp(&likeness(subquery, &about(one)))
+                .then(one.name.cmp(&other.name))
         });
         for resource in resources {
             if work.calls.len() >= CALLS_MAX || Instant::now() >= self.until {
@@ -162,7 +176,9 @@ impl Asking<'_> {
 
     /// The items that answer a question: they have all of its words, and are about it.
     async fn answering(&self, pair: &Call, subquery: &str, found: Vec<Found>) -> Vec<Found> {
-        let content = |one: &Found| format!("{} {}", one.item.content.key.as_deref().unwrap_or_default(), one.item.content.text);
+        let content = |one: &Found| {
+            format!("{} {}", one.item.content.key.as_deref().unwrap_or_default(), one.item.content.text)
+        };
         let mut found: Vec<Found> = found.into_iter().filter(|one| covers(&content(one), subquery)).collect();
         let mut texts: Vec<String> = Vec::with_capacity(found.len() * 2);
         for one in &found {
@@ -246,7 +262,13 @@ impl Asking<'_> {
     }
 
     /// Calls a resource for a turn; what came of it is noted either way.
-    async fn call(&self, pair: &Call, name: &str, args: Map<String, Value>, work: &mut Work) -> Option<Value> {
+    async fn call(
+        &self,
+        pair: &Call,
+        name: &str,
+        args: Map<String, Value>,
+        work: &mut Work,
+    ) -> Option<Value> {
         let reply = called(self.tenant, self.equipped, pair, name, args).await;
         let (name, result, value) = match reply {
             Ok(reply) => {
@@ -255,14 +277,20 @@ impl Asking<'_> {
                 (reply.name, Value::from(cut(&text, RESULT_CHARS_MAX)), Some(reply.result))
             }
             Err(refusal) => {
-                let known = usable(self.tenant, pair).into_iter().find(|one| one.name == name || one.id.to_string() == name);
+                let known = usable(self.tenant, pair)
+                    .into_iter()
+                    .find(|one| one.name == name || one.id.to_string() == name);
                 work.made.called.extend(known.map(|one| one.id));
                 let errors: Vec<Value> = refusal
                     .errors
                     .iter()
                     .map(|fault| json!({"path": fault.path, "expected": fault.expected, "actual": fault.actual}))
                     .collect();
-                (name.to_owned(), json!({"error": refusal.code.as_str(), "message": refusal.message, "errors": errors}), None)
+                (
+                    name.to_owned(),
+                    json!({"error": refusal.code.as_str(), "message": refusal.message, "errors": errors}),
+                    None,
+                )
             }
         };
         work.calls.push((name, result));
@@ -289,7 +317,8 @@ impl Asking<'_> {
                 ..EvidenceDraft::default()
             }
         };
-        let answering: Vec<&(String, Value)> = work.calls.iter().filter(|(_, result)| result.is_string()).collect();
+        let answering: Vec<&(String, Value)> =
+            work.calls.iter().filter(|(_, result)| result.is_string()).collect();
         let draft = WriteDraft {
             text: Some(cut(answer, ANSWER_CHARS_MAX).to_owned()),
             key: Some(cut(subquery, KEY_CHARS_MAX).to_owned()),
@@ -338,7 +367,9 @@ mod tests {
     /// SHARE-24, 26: an answer is found in the forms that resources give, and a document far off is none.
     #[test]
     fn an_answer_is_found_in_a_result() {
-        let check = |result: Value, expected: Option<&str>| assert_eq!(said(&result).as_deref(), expected, "{result}");
+        let check = |result: Value, expected: Option<&str>| {
+            assert_eq!(said(&result).as_deref(), expected, "{result}")
+        };
         check(json!(" 5 EUR "), Some("5 EUR"));
         check(json!({"answer": "5"}), Some("5"));
         check(json!({"text": "6"}), Some("6"));

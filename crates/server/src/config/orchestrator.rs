@@ -166,7 +166,9 @@ impl ResourceAt {
         check_time(&name, self.timeout_ms)?;
         let is_documents = self.kind == ResourceKind::KbSearch;
         if is_documents && (self.file.as_os_str().is_empty() || !self.url.is_empty() || self.args.is_some()) {
-            return Err(wrong(format!("{name}: kind kb_search takes a `file`, and neither `url` nor `args`")));
+            return Err(wrong(format!(
+                "{name}: kind kb_search takes a `file`, and neither `url` nor `args`"
+            )));
         }
         if !is_documents && (self.url.is_empty() || !self.file.as_os_str().is_empty()) {
             return Err(wrong(format!("{name}: kind {} takes a `url`, and no `file`", self.kind.as_str())));
@@ -213,12 +215,13 @@ impl ResourceAt {
     }
 
     fn address(&self) -> Result<Address, ConfigError> {
-        let key = match self.key_env.as_str() {
-            "" => None,
-            name => Some(std::env::var(name).ok().filter(|key| !key.is_empty()).ok_or_else(|| {
-                wrong(format!("resources `{}`: the environment has no {name}", self.name))
-            })?),
-        };
+        let key =
+            match self.key_env.as_str() {
+                "" => None,
+                name => Some(std::env::var(name).ok().filter(|key| !key.is_empty()).ok_or_else(|| {
+                    wrong(format!("resources `{}`: the environment has no {name}", self.name))
+                })?),
+            };
         let address = Address::open(&self.url, key, Duration::from_millis(self.timeout_ms));
         address.map_err(|error| wrong(format!("resources `{}`: {error}", self.name)))
     }

@@ -28,7 +28,8 @@ impl McpTool {
         let us = json!({"name": "tabellion", "version": env!("CARGO_PKG_VERSION")});
         let params = json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": us});
         let response = self.address.send(&request(1, "initialize", &params), &[ACCEPT])?;
-        let session = response.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let session =
+            response.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let result = answered(&read(response)?, 1)?;
         let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or(VERSION).to_owned();
         Ok((session, version))
@@ -56,13 +57,17 @@ fn request(id: u64, method: &str, params: &Value) -> Value {
 fn answered(bytes: &[u8], id: u64) -> Result<Value, CallError> {
     let text = std::str::from_utf8(bytes).map_err(|_| CallError::Nonsense("its answer is not UTF-8"))?;
     let whole = serde_json::from_str::<Value>(text).ok();
-    let mut message = whole.into_iter().chain(events(text)).find(|message| message.get("id") == Some(&json!(id)));
+    let mut message =
+        whole.into_iter().chain(events(text)).find(|message| message.get("id") == Some(&json!(id)));
     let message = message.as_mut().ok_or(CallError::Nonsense("no answer of JSON-RPC to what was asked"))?;
     if let Some(error) = message.get("error") {
         let words = error.get("message").and_then(Value::as_str).unwrap_or_default();
         return Err(CallError::Refused(words.to_owned()));
     }
-    message.get_mut("result").map(Value::take).ok_or(CallError::Nonsense("an answer of JSON-RPC without a result"))
+    message
+        .get_mut("result")
+        .map(Value::take)
+        .ok_or(CallError::Nonsense("an answer of JSON-RPC without a result"))
 }
 
 /// The messages in a stream of server-sent events.

@@ -144,8 +144,8 @@ class Company(World):
             self.grant("ar", agent, name)
         return agent
 
-    def register(self, name):
-        status, _, _ = self.chief.call("POST", "/v1/resources", {"name": name})
+    def register(self, name, **more):
+        status, _, _ = self.chief.call("POST", "/v1/resources", {"name": name, **more})
         assert status in (201, 409), status
 
     def kinds(self, action):

@@ -27,7 +27,7 @@ use tabellion_core::access::through;
 use tabellion_core::canonical::hex;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::AgentId;
-use tabellion_core::log::AgentStatus;
+use tabellion_core::log::{AgentStatus, Edge};
 use tabellion_core::orchestrate::{
     ANSWER_CHARS_MAX, History, Next, Progress, QUERY_CHARS_MAX, Step, Stopped, joined, read_step,
 };
@@ -264,14 +264,20 @@ impl Asking<'_> {
         }
     }
 
-    /// Whether what went into a turn may still be shown to the pair that took it.
+    /// Whether what went into a turn may still be shown to the pair that took it, and everybody whose answers it may rest on is
+    /// still the user's.
     fn stands(&self, turn: &Turn) -> bool {
         let views = self.tenant.shared.views.read();
         let Ok(caller) = through(&views, &self.call.caller, turn.agent.id, self.tenant.now()) else {
             return false;
         };
         let predicate = predicate(self.tenant, &caller, &views);
-        let reach = views.graphs.resources_of(turn.agent.id, self.tenant.moment(&views));
+        let at = self.tenant.moment(&views);
+        let reach = views.graphs.resources_of(turn.agent.id, at);
+        let theirs = |agent: &AgentId| views.graphs.has(Edge::Invoke(self.call.caller.user(), *agent), at);
+        if !turn.made.agents.iter().all(theirs) {
+            return false;
+        }
         let seen = |version| views.items.find_version(version).is_some_and(|one| predicate.admits(one));
         turn.own.versions.iter().all(|version| seen(*version)) && turn.own.called.is_subset(&reach)
     }
@@ -287,8 +293,11 @@ impl Asking<'_> {
             usage.hits_private += turn.hits.0;
             usage.hits_shared += turn.hits.1;
         }
-        // Whoever is given an answer may write what it says: that inherits what the answer was made from.
-        self.tenant.told(self.call, &made);
+        // An agent that is given an answer may write what it says: that inherits what the answer was made from. A person's own
+        // word on that is taken.
+        if !self.call.caller.is_person() {
+            self.tenant.told(self.call, &made);
+        }
         count(stopped, usage);
         AskReply { answer, turns: self.turns.into_iter().map(Turn::reply).collect(), stopped, usage }
     }

@@ -52,14 +52,19 @@ async fn world(lines: &[&'static str]) -> World {
     let how = How::Outside(Arc::clone(&service) as Arc<dyn Callable>);
     let resources = vec![Configured { tenant: None, name: "prices".to_owned(), kind: "http", args, how }];
     let chat = Arc::new(Script(Mutex::new(lines.to_vec()))) as Arc<dyn Chat>;
-    bench.engine.equip(Equipment { enabled: true, resources, chat: Some(chat), limits: AskLimits::default() });
+    bench.engine.equip(Equipment {
+        enabled: true,
+        resources,
+        chat: Some(chat),
+        limits: AskLimits::default(),
+    });
     let (engine, admin) = (&bench.engine, &bench.admin);
     let specialisation = Some("what steel and copper cost".to_owned());
     engine.create_agent(admin, "market", specialisation, false).await.unwrap();
     engine.create_resource(admin, "prices", None, None).await.unwrap();
     let ana = bench.member("ana").await;
-    engine.grant_edge(admin, ("ua", "ana", "market"), EdgeTerms::default()).await.unwrap();
-    engine.grant_edge(admin, ("ar", "market", "prices"), EdgeTerms::default()).await.unwrap();
+    engine.grant(admin, ("ua", "ana", "market"), EdgeTerms::default()).await.unwrap();
+    engine.grant(admin, ("ar", "market", "prices"), EdgeTerms::default()).await.unwrap();
     World { bench, ana, service }
 }
 
@@ -92,7 +97,9 @@ async fn eight_rounds_are_the_most() {
 /// SHARE-23: nobody who is not theirs is asked, whatever the coordinator says.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_may_not_be_asked_is_not_asked() {
-    let world = world(&[r#"{"agent":"legal","subquery":"x"}"#, r#"{"agent":"direct","subquery":"x"}"#, "COMPLETE"]).await;
+    let world =
+        world(&[r#"{"agent":"legal","subquery":"x"}"#, r#"{"agent":"direct","subquery":"x"}"#, "COMPLETE"])
+            .await;
     world.bench.engine.create_agent(&world.bench.admin, "legal", None, false).await.unwrap();
     let reply = ask(&world).await;
     assert_eq!((reply.answer.as_str(), reply.turns.len()), (NO_ANSWER, 0));

@@ -28,7 +28,7 @@ pub(crate) struct Ask {
 pub(super) fn run(args: &Ask, context: &Context) -> anyhow::Result<ExitCode> {
     let mut body = json!({"query": args.query, "history": args.history});
     set(&mut body, "k", args.k);
-    let reply = context.client()?.ask(Request::new("POST", "/v1/ask").json(&body))?;
+    let reply = context.client()?.ask(Request::new("POST", "/v1/ask").json(&body).long())?;
     context.output.reply(&reply, answered)
 }
 

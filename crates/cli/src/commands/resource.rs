@@ -79,7 +79,7 @@ pub(super) fn run(args: &Resource, context: &Context) -> anyhow::Result<ExitCode
             let mut body = json!({"args": args});
             set(&mut body, "trace_id", trace_id.as_deref());
             let path = format!("/v1/resources/{}:call", segment(resource));
-            let reply = client.ask(Ask::new("POST", &path).json(&body))?;
+            let reply = client.ask(Ask::new("POST", &path).json(&body).long())?;
             context.output.reply(&reply, answer)
         }
     }

@@ -11,6 +11,7 @@ use crate::trace::Made;
 use crate::{Call, search, write};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
+use tabellion_core::error::Code;
 use tabellion_core::gate::{EvidenceDraft, WriteDraft};
 use tabellion_core::id::ItemId;
 use tabellion_core::item::{Layer, Tier};
@@ -34,8 +35,8 @@ const EXCERPT_CHARS_MAX: usize = 2_000;
 const KEY_CHARS_MAX: usize = 256;
 /// Versions that a write names; its trace knows all of them.
 const NAMED_MAX: usize = 32;
-/// The least time that a write is given.
-const WRITE_SECONDS_MIN: u64 = 2;
+/// How long a write is waited for; one that waits for a person goes on without.
+const WRITE_WAIT: Duration = Duration::from_secs(15);
 /// What sort of item an answer is.
 const KIND: &str = "answer";
 
@@ -277,9 +278,10 @@ impl Asking<'_> {
                 (reply.name, Value::from(cut(&text, RESULT_CHARS_MAX)), Some(reply.result))
             }
             Err(refusal) => {
-                let known = usable(self.tenant, pair)
-                    .into_iter()
-                    .find(|one| one.name == name || one.id.to_string() == name);
+                // What it said of why it cannot is its own words; what gave no answer said nothing.
+                let spoke = refusal.code == Code::ResourceFailed;
+                let named = |one: &Usable| one.name == name || one.id.to_string() == name;
+                let known = usable(self.tenant, pair).into_iter().find(|one| spoke && named(one));
                 work.made.called.extend(known.map(|one| one.id));
                 let errors: Vec<Value> = refusal
                     .errors
@@ -330,9 +332,7 @@ impl Asking<'_> {
             ..WriteDraft::default()
         };
         let write = write::write(self.tenant, pair, draft, Pace::Single);
-        let patience = self.until.saturating_duration_since(Instant::now());
-        let patience = patience.max(Duration::from_secs(WRITE_SECONDS_MIN));
-        match self.tenant.making(pair, made, tokio::time::timeout(patience, write)).await {
+        match self.tenant.making(pair, made, tokio::time::timeout(WRITE_WAIT, write)).await {
             Ok(Ok(Written { id, status, .. })) => (id, status.as_str()),
             Ok(Err(refusal)) => (None, refusal.code.as_str()),
             Err(_) => (None, "deferred"),

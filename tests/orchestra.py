@@ -39,8 +39,8 @@ def table(**fields):
 
 
 class Chat(Endpoint):
-    """A model in OpenAI's form. `moves` are what the coordinator says, one after the other, then `COMPLETE`; `steps` what agents
-    say; `final` what the aggregator says. Each is a text, or a function of the document that was shown."""
+    """A model in OpenAI's form. `moves` are what the coordinator says, one after the other, then `COMPLETE`; `steps` what
+    agents say; `final` what the aggregator says. Each is a text, or a function of the document that was shown."""
 
     def __init__(self):
         super().__init__()

@@ -29,7 +29,8 @@ def chat():
 @pytest.fixture
 def company(bin, tmp_path, service):
     """Without a model."""
-    with Company(bin, tmp_path / "company", resources=[library(tmp_path, "kb"), service.table("prices", timeout_ms=600)]) as running:
+    resources = [library(tmp_path, "kb"), service.table("prices", timeout_ms=600)]
+    with Company(bin, tmp_path / "company", resources=resources) as running:
         yield running
 
 
@@ -56,11 +57,12 @@ def test_memory_first_and_resources_for_what_is_missing(company):
     assert again["usage"] == {"agents": 1, "resource_calls": 0, "hits_private": 1, "hits_shared": 0}
     assert (again["answer"], again["turns"][0]["items"], again["turns"][0]["write"]) == (STEEL, [turn["written"]], "none")
     other = ask(ben, QUESTION)
-    assert (other["answer"], other["usage"]) == (STEEL, {"agents": 1, "resource_calls": 0, "hits_private": 0, "hits_shared": 1})
+    assert other["usage"] == {"agents": 1, "resource_calls": 0, "hits_private": 0, "hits_shared": 1}
+    assert other["answer"] == STEEL
     assert company.kinds("ask") == ["ok"] * 3 and company.kinds("resource_call") == ["ok"]
     metrics = company.server.call("GET", "/metrics", key="")[1]
-    for line in ("tabellion_ask_resource_calls_total 1", "tabellion_ask_agents_total 3", 'tabellion_ask_hits_total{tier="shared"} 1'):
-        assert line in metrics
+    for line in ("resource_calls_total 1", "agents_total 3", 'hits_total{tier="private"} 1', 'hits_total{tier="shared"} 1'):
+        assert f"tabellion_ask_{line}" in metrics
 
 
 def test_who_may_not_see_the_answer_pays_for_it(company):
@@ -84,7 +86,8 @@ def test_agents_are_chosen_by_what_they_know(company):
     """SHARE-24: nearest first, each once, answers in order; who knows about something else is not asked."""
     metals = company.specialist(METALS, "kb")
     company.specialist("nobody's agent: what steel costs", "kb")
-    weather, traders = company.specialist("rain and sunshine"), company.specialist("what steel does cost, from traders", "prices")
+    weather = company.specialist("rain and sunshine")
+    traders = company.specialist("what steel does cost, from traders", "prices")
     ana = company.person(metals, weather, traders)
     reply = ask(ana, QUESTION)
     assert {turn["agent"] for turn in reply["turns"]} == {metals, traders}
@@ -140,7 +143,8 @@ def test_a_trace_of_the_server_lends_nobody_its_word(company):
 def test_a_refused_write_does_not_fail_the_question(company):
     """SHARE-24: the answer is given; the turn says what became of its write."""
     agent = company.specialist(METALS, "kb")
-    company.chief.ask("PUT", "/v1/policies/no-steel", {"kind": "write_private", "steps": [{"step": "keyword", "deny": ["steel"]}]})
+    policy = {"kind": "write_private", "steps": [{"step": "keyword", "deny": ["steel"]}]}
+    company.chief.ask("PUT", "/v1/policies/no-steel", policy)
     reply = ask(company.person(agent), QUESTION)
     [turn] = reply["turns"]
     assert (reply["answer"], turn["written"], turn["write"]) == (STEEL, None, "POLICY_BLOCKED")
@@ -150,9 +154,10 @@ def test_read_policies_hold_for_what_agents_are_given(company):
     """SHARE-16, SHARE-24: what is redacted for a pair is redacted in its answers."""
     agent = company.specialist("mail addresses of suppliers")
     ana = company.person(agent)
-    company.pair(ana, agent).write("The supplier Miller has the mail address jo@example.org", key="mail address of the supplier Miller")
+    question = "mail address of the supplier Miller"
+    company.pair(ana, agent).write("The supplier Miller has the mail address jo@example.org", key=question)
     company.chief.ask("PUT", "/v1/policies/no-mail", {"kind": "read", "steps": [{"step": "redact", "classes": ["email"]}]})
-    reply = ask(ana, "mail address of the supplier Miller")
+    reply = ask(ana, question)
     assert reply["answer"] == "The supplier Miller has the mail address [REDACTED:email]"
 
 
@@ -184,13 +189,14 @@ def test_all_transports_ask_alike(company, bin):
         assert mcp.refused("ask", {"query": " "})["code"] == "SCHEMA_INVALID"
     with GrpcCaller(company.server, ana.key) as grpc:
         reply = grpc.call("Ask", {"query": QUESTION})
-        assert (reply["answer"], reply["stopped"], reply["turns"][0]["items"]) == (STEEL, "complete", over_rest["turns"][0]["items"])
+        assert (reply["answer"], reply["stopped"]) == (STEEL, "complete")
+        assert reply["turns"][0]["items"] == over_rest["turns"][0]["items"]
     env = {"TABELLION_URL": company.server.url, "TABELLION_KEY": ana.key}
     shown = subprocess.run([bin, "ask", QUESTION], env=env, capture_output=True, text=True, check=True).stdout
     assert STEEL in shown and "complete" in shown
     bot = company.pair(ana, agent)
-    command = [bin, "resource", "call", "kb", "copper", "--json"]
-    shown = subprocess.run(command, env={**env, "TABELLION_KEY": bot.key}, capture_output=True, text=True, check=True).stdout
+    command, env = [bin, "resource", "call", "kb", "copper", "--json"], {**env, "TABELLION_KEY": bot.key}
+    shown = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
     assert json.loads(shown)["result"]["results"][0]["text"] == COPPER
 
 
@@ -203,18 +209,20 @@ def test_a_model_leads(led, chat):
     chat.final = answer("5 EUR, and much rain")
     reply = ask(ana, "What does steel cost, and will it rain?")
     assert (reply["answer"], reply["stopped"]) == ("5 EUR, and much rain", "complete")
-    assert [(turn["name"], turn["answer"], turn["resources"], turn["write"]) for turn in reply["turns"]] == [
-        (reply["turns"][0]["name"], "5 EUR", ["kb"], "committed"), (reply["turns"][1]["name"], "much rain", [], "committed")]
+    assert [(turn["agent"], turn["answer"], turn["resources"], turn["write"]) for turn in reply["turns"]] == [
+        (market, "5 EUR", ["kb"], "committed"), (weather, "much rain", [], "committed")]  # fmt: skip
     assert chat.aggregations == [{"query": "What does steel cost, and will it rain?", "answers": [
         {"subquery": "price of steel", "answer": "5 EUR"}, {"subquery": "rain in May", "answer": "much rain"}]}]
     assert {one["id"] for one in chat.coordinations[0]["agents"]} == {market, weather}
-    line = {"agent": market, "subquery": "price of steel", "answered": True}
-    assert [one["history"] for one in chat.coordinations] == [[], [line], [line, {"agent": weather, "subquery": "rain in May", "answered": True}]]
+    lines = [{"agent": market, "subquery": "price of steel", "answered": True},
+             {"agent": weather, "subquery": "rain in May", "answered": True}]  # fmt: skip
+    assert [one["history"] for one in chat.coordinations] == [[], lines[:1], lines]
     [resource] = chat.turns[0]["resources"]
     assert resource["name"] == "kb" and resource["args"]["required"] == ["query"]
     assert STEEL in chat.turns[1]["results"][0]["result"]
     assert chat.turns[2]["resources"] == [] and len(chat.rules) == 3 and chat.keys == {f"Bearer {KEY}"}
-    assert sorted(one["text"] for one in ana.search(reply["answer"])) == ["5 EUR", "much rain"], "the final answer is not written"
+    texts = sorted(one["text"] for one in ana.search(reply["answer"]))
+    assert texts == ["5 EUR", "much rain"], "the final answer is not written"
     assert KEY not in led.server.log
 
 
@@ -243,8 +251,8 @@ def test_it_ends_for_any_coordinator(led, chat):
 
 @pytest.mark.parametrize("history", ["plan", "full"])
 def test_a_revoke_between_rounds_counts(led, chat, history):
-    """SHARE-5, SHARE-23: who was revoked is asked no more, and what they said is left out of the answer and of what is told; with
-    `full` so is what was asked after it was shown."""
+    """SHARE-5, SHARE-23: who was revoked is asked no more, and what they said is left out of the answer and of what is
+    told; with `full` so is what was asked after it was shown."""
     first, second = led.specialist(METALS, "kb"), led.specialist("rain")
     ana = led.person(first, second)
 
@@ -264,7 +272,8 @@ def test_a_revoke_between_rounds_counts(led, chat, history):
 
 @pytest.mark.parametrize("history", ["plan", "full"])
 def test_what_was_shown_taints_what_comes_after(led, chat, history):
-    """SHARE-25: with `full` a later answer counts as made from all that the coordinator saw; with `plan` each turn stands for itself."""
+    """SHARE-25: with `full` a later answer counts as made from all that the coordinator saw; with `plan` each turn stands
+    for itself."""
     first, second = led.specialist(METALS, "kb"), led.specialist("rain")
     ana, ben = led.person(first, second), led.person(second)
     chat.moves = [move(first, "price"), move(second, "rain?"), "COMPLETE"]
@@ -300,7 +309,7 @@ def test_an_agents_calls_are_bounded_and_checked(led, chat, service):
     chat.steps = [call("kb", q=1), call("prices", query="a"), call("kb", query="steel"), call("kb", query="copper"),
                   call("kb", query="tin"), answer("5 EUR")]  # fmt: skip
     reply = ask(led.person(agent), QUESTION)
-    results = [json.loads(one["result"]) if isinstance(one["result"], str) else one["result"] for one in chat.turns[-1]["results"]]
+    results = [one["result"] for one in chat.turns[-1]["results"]]
     assert {error["path"] for error in results[0]["errors"]} == {"/args/query", "/args/q"}
     assert results[1]["error"] == "NOT_FOUND" and service.calls == []
     assert len(results) == 4 and chat.turns[-1]["resources"] == [] and reply["answer"] == "5 EUR"

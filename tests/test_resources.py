@@ -11,6 +11,8 @@ from test_access import MISSING
 
 UNAVAILABLE = {"status": 503, "code": "RESOURCE_UNAVAILABLE"}
 INVALID = {"status": 422, "code": "SCHEMA_INVALID"}
+NOT_CONFIGURED = {"status": 409, "code": "RESOURCE_NOT_CONFIGURED"}
+FAILED = {"status": 422, "code": "RESOURCE_FAILED"}
 
 
 @pytest.fixture
@@ -100,7 +102,7 @@ def test_what_nobody_configured_says_what_to_set(company):
     """SHARE-26: registered and granted is not yet reachable; another tenant's entry is no one else's."""
     bot = pair(company, "unknown", "elsewhere")
     for name in ("unknown", "elsewhere"):
-        refusal = bot.refused("POST", f"/v1/resources/{name}:call", {"args": {}}, status=409, code="RESOURCE_NOT_CONFIGURED")
+        refusal = bot.refused("POST", f"/v1/resources/{name}:call", {"args": {}}, **NOT_CONFIGURED)
         assert f'name = "{name}"' in refusal["message"] and "[[resources]]" in refusal["message"]
 
 
@@ -115,12 +117,11 @@ def test_a_resource_is_meant_for_one_tenant(company, service):
         for resource in ("elsewhere", "prices"):
             chief.ask("POST", f"/v1/edges/ar/bot/{resource}", {}, expect=201)
         bot = Caller(company.server, chief.ask("POST", "/v1/keys", {"user": "ana", "agent": "bot"}, expect=201)["key"])
-        off = {"status": 409, "code": "RESOURCE_NOT_CONFIGURED"}
-        bot.refused("POST", "/v1/resources/prices:call", {"args": {"query": "a"}}, **off)
+        bot.refused("POST", "/v1/resources/prices:call", {"args": {"query": "a"}}, **NOT_CONFIGURED)
         if mine:
             assert call(bot, "elsewhere")["result"] == {"answer": STEEL}
         else:
-            bot.refused("POST", "/v1/resources/elsewhere:call", {"args": {"query": "a"}}, **off)
+            bot.refused("POST", "/v1/resources/elsewhere:call", {"args": {"query": "a"}}, **NOT_CONFIGURED)
 
 
 @pytest.mark.parametrize("trouble", ["slow", "status", "html", "oversized", "elsewhere", "down"])
@@ -139,17 +140,18 @@ def test_a_resource_that_fails_is_told_apart_from_nothing_found(company, service
         service.status, service.location = 302, service.url
     if trouble == "down":
         service.down()
-    words = {"slow": "too long", "status": "status 500", "html": "not JSON", "oversized": "too large", "elsewhere": "status 302",
-             "down": "cannot be reached"}[trouble]  # fmt: skip
+    words = {"slow": "too long", "status": "status 500", "html": "not JSON", "oversized": "too large",
+             "elsewhere": "status 302", "down": "cannot be reached"}[trouble]  # fmt: skip
     assert words in bot.refused("POST", "/v1/resources/prices:call", {"args": {"query": "a"}}, **UNAVAILABLE)["message"]
     assert company.kinds("resource_call") == ["RESOURCE_UNAVAILABLE"]
     assert len(service.calls) == (0 if trouble == "down" else 1), "nothing is tried again"
 
 
 def test_what_is_written_after_a_call_rests_on_the_resource(company):
-    """SHARE-9, SHARE-10, SHARE-26: a call counts in its trace, beside what a trusted agent declares, and after a revoke too."""
+    """SHARE-9, SHARE-10, SHARE-26: a call counts in its trace, beside what a trusted agent declares, after a revoke too."""
     trusted = pair(company, "kb", "prices", trust_declared=True)
-    ids = {name: call(trusted, name, {"args": {"query": "a"}, "trace_id": f"work-{name}"})["resource"] for name in ("kb", "prices")}
+    asked = {name: {"args": {"query": "a"}, "trace_id": f"work-{name}"} for name in ("kb", "prices")}
+    ids = {name: call(trusted, name, body)["resource"] for name, body in asked.items()}
     both = trusted.write("Kb and prices agree on steel", resources=["kb"], trace_id="work-prices")
     assert set(trusted.get(both["id"])["resources"]) == set(ids.values())
     one = trusted.write("The knowledge base alone knows copper", resources=["kb"], trace_id="work-kb")
@@ -174,7 +176,7 @@ def test_a_tool_of_another_server_over_mcp(bin, tmp_path):
             bot = pair(company, "other", "nothing")
             found = call(bot, "other", {"args": {"query": "steel"}})["result"]["results"]
             assert [one["text"] for one in found] == [STEEL]
-            refused = bot.refused("POST", "/v1/resources/nothing:call", {"args": {"query": "a"}}, status=422, code="RESOURCE_FAILED")
+            refused = bot.refused("POST", "/v1/resources/nothing:call", {"args": {"query": "a"}}, **FAILED)
             assert "unknown tool" in refused["errors"][0]["actual"]
 
 

@@ -19,6 +19,8 @@ use tabellion_core::time::Period;
 
 /// The name of this operation on the trail.
 const ACTION: &str = "resource_call";
+/// The name of a trace.
+const TRACE_BYTES_MAX: usize = 256;
 /// Documents that are compared by meaning, of those that have most of the words.
 const COMPARED_MAX: usize = 32;
 /// Documents that are given unless the call says how many.
@@ -39,6 +41,13 @@ impl Engine {
         args: Map<String, Value>,
         trace: Option<String>,
     ) -> Result<CallReply, Refusal> {
+        if trace.as_ref().is_some_and(|trace| trace.is_empty() || trace.len() > TRACE_BYTES_MAX) {
+            let expected = format!("1 to {TRACE_BYTES_MAX} bytes");
+            let fault = Fault::new("/trace_id", Code::ConstraintViolation, expected);
+            return Err(
+                Refusal::new(Code::SchemaInvalid, "1 field(s) break a rule: /trace_id").with(vec![fault])
+            );
+        }
         let call = Call { trace: trace.or_else(|| call.trace.clone()), ..call.clone() };
         called(&*self.tenant(&call)?, self.equipped(), &call, id, args).await
     }

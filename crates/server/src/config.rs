@@ -35,21 +35,8 @@ const ENV_PREFIX: &str = "TABELLION_";
 const ADMIN_KEY_CHARS_MIN: usize = 16;
 
 /// Names of the environment that are settings; others, such as `TABELLION_URL`, are of other programs.
-const SECTIONS: [&str; 13] = [
-    "data",
-    "listen",
-    "tls",
-    "log",
-    "audit",
-    "identity",
-    "embedding",
-    "governance",
-    "orchestrator",
-    "resources",
-    "limits",
-    "mcp",
-    "shutdown",
-];
+const SECTIONS: &str =
+    "data listen tls log audit identity embedding governance orchestrator resources limits mcp shutdown";
 
 /// What could not be read or would not work, and what to set instead.
 #[derive(Debug, thiserror::Error)]
@@ -434,14 +421,6 @@ impl Config {
         self.limits.check()
     }
 
-    /// What is put at the agents' disposal. Reads files and contacts nobody. Blocking.
-    ///
-    /// # Errors
-    /// When a file cannot be read, a key is not there, or an address makes no sense.
-    pub fn equipment(&self, key: Option<String>) -> Result<tabellion_engine::Equipment, ConfigError> {
-        orchestrator::open(&self.orchestrator, &self.resources, key)
-    }
-
     pub(crate) const fn audit_reads(&self) -> AuditReads {
         match self.audit.reads {
             Reads::Async => AuditReads::Async,
@@ -452,7 +431,7 @@ impl Config {
 
 fn is_setting(key: &str) -> bool {
     let section = key.split_once("__").map_or(key, |(section, _)| section);
-    SECTIONS.iter().any(|known| known.eq_ignore_ascii_case(section))
+    SECTIONS.split(' ').any(|known| known.eq_ignore_ascii_case(section))
 }
 
 impl Tls {

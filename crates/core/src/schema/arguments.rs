@@ -22,7 +22,13 @@ impl Arguments {
     /// With every fault found, as for the schema of a kind.
     pub fn compile(schema: Value) -> Result<Self, Refusal> {
         within(&schema, SCHEMA_DEPTH_MAX)?;
-        let document = Document::compile(&schema).map_err(refuse)?;
+        // There the schema of a kind is one part of what is sent; here it is all.
+        let alone = |fault: Fault| {
+            let path = fault.path.strip_prefix("/document").unwrap_or(&fault.path).to_owned();
+            Fault { path, ..fault }
+        };
+        let document =
+            Document::compile(&schema).map_err(|faults| refuse(faults.into_iter().map(alone).collect()))?;
         Ok(Self { schema, document })
     }
 
@@ -98,6 +104,6 @@ mod tests {
         let two = json!({"type": "object", "required": ["query", "year"]});
         assert!(!Arguments::compile(two).unwrap().takes_query());
         assert!(!Arguments::compile(json!({})).unwrap().takes_query(), "nothing says that it takes a query");
-        assert!(Arguments::compile(json!({"type": 5})).is_err());
+        assert_eq!(Arguments::compile(json!({"type": 5})).unwrap_err().errors[0].path, "/type");
     }
 }

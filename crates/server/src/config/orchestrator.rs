@@ -3,7 +3,7 @@
 //! Invariant (no address by a call): where a resource is reached, and with which key, stands in the operator's file and
 //! environment alone; no operation of the interface can set or change it.
 
-use super::ConfigError;
+use super::{Config, ConfigError};
 use crate::resources::{Address, HttpResource, McpTool};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -256,22 +256,24 @@ pub(super) fn check(orchestrator: &Orchestrator, resources: &[ResourceAt]) -> Re
     resources.iter().try_for_each(ResourceAt::check)
 }
 
-/// What is put at the agents' disposal. Reads files and contacts nobody. Blocking.
-pub(super) fn open(
-    orchestrator: &Orchestrator,
-    resources: &[ResourceAt],
-    key: Option<String>,
-) -> Result<Equipment, ConfigError> {
-    Ok(Equipment {
-        enabled: orchestrator.enabled,
-        resources: resources.iter().map(ResourceAt::open).collect::<Result<_, _>>()?,
-        chat: orchestrator.model(key)?.map(|model| Arc::new(model) as Arc<_>),
-        limits: AskLimits {
-            asks_max: orchestrator.asks_max,
-            calls_max: orchestrator.calls_max,
-            seconds_max: orchestrator.seconds_max,
-        },
-    })
+impl Config {
+    /// What is put at the agents' disposal. Reads files and contacts nobody. Blocking.
+    ///
+    /// # Errors
+    /// When a file cannot be read, a key is not there, or an address makes no sense.
+    pub fn equipment(&self, key: Option<String>) -> Result<Equipment, ConfigError> {
+        let orchestrator = &self.orchestrator;
+        Ok(Equipment {
+            enabled: orchestrator.enabled,
+            resources: self.resources.iter().map(ResourceAt::open).collect::<Result<_, _>>()?,
+            chat: orchestrator.model(key)?.map(|model| Arc::new(model) as Arc<_>),
+            limits: AskLimits {
+                asks_max: orchestrator.asks_max,
+                calls_max: orchestrator.calls_max,
+                seconds_max: orchestrator.seconds_max,
+            },
+        })
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod access;
 mod agent;
+mod ask;
 mod audit;
 mod bar;
 mod bench;
@@ -72,6 +73,7 @@ pub(crate) enum Command {
     Get(get::Get),
     List(list::List),
     Search(search::Search),
+    Ask(ask::Ask),
     History(history::History),
     Provenance(provenance::ProvenanceOf),
     Retract(retract::Retract),
@@ -140,6 +142,7 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Get(args) => get::run(&args, context),
         Command::List(args) => list::run(&args, context),
         Command::Search(args) => search::run(&args, context),
+        Command::Ask(args) => ask::run(&args, context),
         Command::History(args) => history::run(&args, context),
         Command::Provenance(args) => provenance::run(&args, context),
         Command::Retract(args) => retract::run(&args, context),

@@ -17,7 +17,8 @@ mod role;
 mod token;
 
 pub use caller::{
-    Caller, Service, authenticate, author, invoke, powers, powers_by, recognise, serve, unauthenticated,
+    Caller, Service, authenticate, author, invoke, powers, powers_by, recognise, serve, through,
+    unauthenticated,
 };
 pub use cedar::{
     Asking, CEDAR_POLICIES_IN_TEXT_MAX, CEDAR_POLICIES_MAX, CEDAR_TEXT_BYTES_MAX, Rules, check as check_cedar,

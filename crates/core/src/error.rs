@@ -206,6 +206,14 @@ codes! {
     OutOfBounds => "OUT_OF_BOUNDS", Forbidden;
     /// A knowledge base knows another value.
     KnowledgeDenies => "KNOWLEDGE_DENIES", Conflict;
+    /// The operator has not said how this resource is reached.
+    ResourceNotConfigured => "RESOURCE_NOT_CONFIGURED", Conflict;
+    /// The resource gives no answer, or not in time.
+    ResourceUnavailable => "RESOURCE_UNAVAILABLE", Unavailable;
+    /// The resource answered that it cannot do this.
+    ResourceFailed => "RESOURCE_FAILED", Invalid;
+    /// The operator has switched the orchestrator off.
+    OrchestratorOff => "ORCHESTRATOR_OFF", Conflict;
     /// A fault of ours; the log has the details.
     Internal => "INTERNAL", Internal;
 }

@@ -11,6 +11,7 @@ pub mod gate;
 pub mod id;
 pub mod item;
 pub mod log;
+pub mod orchestrate;
 pub mod policy;
 pub mod provenance;
 pub mod rank;

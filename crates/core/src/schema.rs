@@ -5,6 +5,7 @@
 //! compiled once and judges many contents. Schemas come from outside: whatever one says, compiling and judging end soon
 //! and take little memory. This module knows nothing of who registers a schema, nor when.
 
+mod arguments;
 mod constraint;
 mod document;
 mod format;
@@ -15,6 +16,7 @@ mod pattern;
 mod read;
 mod value;
 
+pub use arguments::Arguments;
 pub use constraint::{Comparison, Constraint, Rule};
 pub use merge::{Delta, MergePolicy, delta};
 

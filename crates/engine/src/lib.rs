@@ -4,11 +4,13 @@
 //! a `Caller` that only a credential can make; but for the exchange of tokens, by which an agent service comes to one.
 
 mod anomaly;
+mod ask;
 mod cedar;
 mod change;
 mod counsel;
 mod credential;
 mod embedding;
+mod equipment;
 mod exchange;
 mod flow;
 mod fold;
@@ -30,6 +32,7 @@ mod proof;
 mod read;
 pub mod reply;
 mod reputation;
+mod resource;
 mod reverify;
 mod review;
 mod rights;
@@ -50,6 +53,7 @@ mod working;
 mod write;
 
 pub use credential::Issuer;
+pub use equipment::{AskLimits, Configured, Equipment, How};
 pub use flow::Pace;
 pub use notice::Notice;
 pub use options::{AuditReads, EngineLimits, Governance, Options};
@@ -119,6 +123,7 @@ struct Inner {
     pepper: Secret,
     news: notice::News,
     issuer: OnceLock<Issuer>,
+    equipment: OnceLock<equipment::Equipped>,
     open: AtomicBool,
     lock: parking_lot::Mutex<Option<DirLock>>,
 }
@@ -157,6 +162,7 @@ impl Engine {
             options,
             news: notice::news(),
             issuer: OnceLock::new(),
+            equipment: OnceLock::new(),
             open: AtomicBool::new(true),
             lock: parking_lot::Mutex::new(lock),
         };

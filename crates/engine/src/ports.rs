@@ -2,6 +2,7 @@
 //! Everything else it is given.
 
 use parking_lot::Mutex;
+use serde_json::{Map, Value};
 use std::pin::Pin;
 use std::sync::Arc;
 use tabellion_core::access::KeySet;
@@ -201,6 +202,49 @@ pub struct Advisers {
     pub judge: Option<Arc<dyn Judge>>,
     /// A model that writes anew what policies ask it to.
     pub scribe: Option<Arc<dyn Scribe>>,
+}
+
+/// A model that is told rules and a document, and says something.
+pub trait Chat: Send + Sync {
+    /// What it says. Blocks, within a time limit; called on threads that may. What people and agents wrote is in the document
+    /// and nowhere else.
+    ///
+    /// # Errors
+    /// When it cannot be asked, or its answer is not of the form of an answer.
+    fn say(&self, rules: &str, document: &Value) -> Result<String, JudgeError>;
+}
+
+/// A resource outside this process that can be called.
+pub trait Callable: Send + Sync {
+    /// What it answers. Blocks, within a time limit; called on threads that may.
+    ///
+    /// # Errors
+    /// When it gives no answer, or says that it cannot do this.
+    fn call(&self, args: &Map<String, Value>) -> Result<Value, CallError>;
+}
+
+/// Why a resource gave nothing. Shown to the operator but for `Refused`, whose words are the resource's own and for the
+/// caller alone.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// Nobody there.
+    #[error("it cannot be reached: {0}")]
+    Unreachable(String),
+    /// No answer within its time.
+    #[error("it took too long")]
+    Slow,
+    /// It answers with an error of its own making.
+    #[error("it answered with status {0}")]
+    Status(u16),
+    /// An answer larger than any should be.
+    #[error("its answer is too large")]
+    TooLarge,
+    /// An answer of another form than was asked for.
+    #[error("it answered nonsense: {0}")]
+    Nonsense(&'static str),
+    /// It says that it cannot do this, and why.
+    #[error("it refused")]
+    Refused(String),
 }
 
 /// The public keys of whoever signs tokens that are taken here.

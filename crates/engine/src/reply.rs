@@ -1,10 +1,12 @@
 //! What operations answer: plain data, ready for any transport.
 
 mod access;
+mod ask;
 mod governed;
 mod roles;
 
 pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, PairToken, WhoReply};
+pub use ask::{AskQuery, AskReply, CallReply, TurnReply, Usage};
 pub use governed::{
     Decided, Feedback, Flag, Ground, KeptReply, Quarantined, Reverified, Reverted, ReviewReply, Verdict,
 };

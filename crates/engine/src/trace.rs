@@ -8,10 +8,10 @@ use crate::reply::ItemReply;
 use crate::tenant::Tenant;
 use parking_lot::Mutex;
 use roaring::RoaringBitmap;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use tabellion_core::access::Caller;
 use tabellion_core::canonical::Hash;
-use tabellion_core::id::{AgentId, UserId};
+use tabellion_core::id::{AgentId, ResourceId, UserId, VersionId};
 use tabellion_core::item::Tier;
 use tabellion_core::time::{Period, Timestamp};
 
@@ -32,13 +32,37 @@ pub(crate) struct Seen {
     /// The last search, and how its results scored.
     pub(crate) query: Option<String>,
     pub(crate) scores: Vec<f64>,
+    /// Resources that were called through this server.
+    pub(crate) called: BTreeSet<ResourceId>,
+    /// Agents that took part without an item to show for it.
+    pub(crate) agents: BTreeSet<AgentId>,
+    /// Whether this is all that went into what is written: the server itself made it.
+    pub(crate) whole: bool,
     last: Timestamp,
+}
+
+/// What went into something that the server itself made for a pair.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Made {
+    pub(crate) versions: BTreeSet<VersionId>,
+    pub(crate) called: BTreeSet<ResourceId>,
+    pub(crate) agents: BTreeSet<AgentId>,
+}
+
+impl Made {
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.versions.extend(&other.versions);
+        self.called.extend(&other.called);
+        self.agents.extend(&other.agents);
+    }
 }
 
 impl Seen {
     fn join(&mut self, other: &Self) {
         self.classes |= &other.classes;
         self.private |= other.private;
+        self.called.extend(&other.called);
+        self.agents.extend(&other.agents);
         self.last = self.last.max(other.last);
         if other.query.is_some() {
             (self.query, self.scores) = (other.query.clone(), other.scores.clone());
@@ -101,17 +125,56 @@ impl Tenant {
             scores.truncate(SCORES_MAX);
             (seen.query, seen.scores) = (Some(query.to_owned()), scores);
         }
+        self.add_seen(call, &seen);
+    }
+
+    fn add_seen(&self, call: &Call, seen: &Seen) {
         let trace = call.trace.as_deref().map(|trace| self.trace(trace));
         self.traces.with(&call.caller, self.now(), |pair| match trace {
-            None => pair.implicit.join(&seen),
-            Some(trace) => pair.named.entry(trace).or_default().join(&seen),
+            None => pair.implicit.join(seen),
+            Some(trace) => pair.named.entry(trace).or_default().join(seen),
         });
+    }
+
+    fn seen_in(&self, made: &Made) -> Seen {
+        let mut seen = Seen { last: self.now(), ..Seen::default() };
+        (seen.called, seen.agents) = (made.called.clone(), made.agents.clone());
+        let views = self.shared.views.read();
+        for version in made.versions.iter().filter_map(|version| views.items.find_version(*version)) {
+            seen.classes.insert(version.class());
+            seen.private |= version.tier == Tier::Private;
+        }
+        seen
+    }
+
+    /// Remembers what went into an answer that a caller is about to be given.
+    pub(crate) fn told(&self, call: &Call, made: &Made) {
+        self.add_seen(call, &self.seen_in(made));
+    }
+
+    /// Runs something as the server's own work in the trace of a call: what went into it is this and nothing else. Only
+    /// meanwhile, so that nobody who learns the name of the trace can claim as much (SHARE-9, 10).
+    pub(crate) async fn making<T>(&self, call: &Call, made: &Made, work: impl Future<Output = T>) -> T {
+        let Some(trace) = call.trace.as_deref().map(|trace| self.trace(trace)) else { return work.await };
+        let mut seen = Seen { whole: true, ..self.seen_in(made) };
+        self.traces.with(&call.caller, self.now(), |pair| {
+            if let Some(before) = pair.named.remove(&trace) {
+                (seen.query, seen.scores) = (before.query, before.scores);
+            }
+            pair.named.insert(trace, seen);
+        });
+        let _forgotten = Forgetting { tenant: self, call, trace };
+        work.await
     }
 
     /// What a write of this trace may have been made from.
     pub(crate) fn seen(&self, call: &Call, trace: Option<&str>) -> Seen {
         let trace = trace.or(call.trace.as_deref()).map(|trace| self.trace(trace));
         self.traces.with(&call.caller, self.now(), |pair| {
+            let whole = trace.and_then(|trace| pair.named.get(&trace)).filter(|named| named.whole);
+            if let Some(whole) = whole {
+                return whole.clone();
+            }
             let mut seen = pair.implicit.clone();
             if let Some(named) = trace.and_then(|trace| pair.named.get(&trace)) {
                 seen.join(named);
@@ -123,5 +186,18 @@ impl Tenant {
     /// What the trail keeps of a trace: enough to find its rows again for whoever knows it.
     pub(crate) fn trace(&self, trace: &str) -> Hash {
         self.fingerprint(&[b"trace", trace.as_bytes()])
+    }
+}
+
+/// Ends the server's own work in a trace, also where it is broken off.
+struct Forgetting<'a> {
+    tenant: &'a Tenant,
+    call: &'a Call,
+    trace: Hash,
+}
+
+impl Drop for Forgetting<'_> {
+    fn drop(&mut self) {
+        self.tenant.traces.with(&self.call.caller, self.tenant.now(), |pair| pair.named.remove(&self.trace));
     }
 }

@@ -150,7 +150,7 @@ impl Vectors {
         self.view.read()
     }
 
-    pub(crate) fn embedding(&self) -> &Embedding {
+    pub(crate) fn embedding(&self) -> &Arc<Embedding> {
         &self.embedding
     }
 

@@ -506,8 +506,11 @@ pub(crate) fn gather(
     for parent in sharing::cited(views, request).filter(|version| predicate.admits(version)) {
         inherit(views, Some(parent), &mut facts);
     }
-    if !facts.trust_declared {
-        let seen = tenant.seen(call, request.trace_id.as_deref());
+    let seen = tenant.seen(call, request.trace_id.as_deref());
+    facts.called = seen.called.iter().copied().collect();
+    facts.only_called = seen.whole;
+    if seen.whole || !facts.trust_declared {
+        facts.inherited.0.extend(&seen.agents);
         let classes = views.items.classes();
         for class in seen.classes.iter().filter_map(|class| classes.get(class as usize)) {
             facts.inherited.0.extend(&class.agents);

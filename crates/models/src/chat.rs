@@ -10,7 +10,7 @@ use crate::http::{ApiKey, agent, authority_of, bearer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
-use tabellion_engine::ports::JudgeError;
+use tabellion_engine::ports::{Chat, JudgeError};
 use ureq::Agent;
 use ureq::http::header;
 use zeroize::Zeroizing;
@@ -31,19 +31,19 @@ pub struct Bench {
 }
 
 /// Models behind an endpoint. Not shown in any form: it holds the key.
-pub(crate) struct Chat {
+pub struct ChatModel {
     target: String,
     models: Vec<String>,
     bearer: Option<Zeroizing<String>>,
     agent: Agent,
 }
 
-impl Chat {
+impl ChatModel {
     /// The models at this endpoint. Contacts nobody.
     ///
     /// # Errors
     /// When the settings make no sense, or the certificates to trust cannot be read.
-    pub(crate) fn open(bench: Bench) -> Result<Self, OpenError> {
+    pub fn open(bench: Bench) -> Result<Self, OpenError> {
         if bench.models.is_empty() {
             return Err(OpenError::Endpoint("name a model".to_owned()));
         }
@@ -63,6 +63,23 @@ impl Chat {
 
     pub(crate) fn first(&self) -> &str {
         self.models.first().map_or("", String::as_str)
+    }
+
+    /// The first answer that counts: where a model gives none, the next one named is asked, once each.
+    pub(crate) fn first_answer<T>(
+        &self,
+        rules: &str,
+        document: &Value,
+        read: impl Fn(&[u8]) -> Result<T, JudgeError>,
+    ) -> Result<T, JudgeError> {
+        let mut last = JudgeError::Nonsense("no model is named");
+        for model in &self.models {
+            match self.ask(model, rules, document).and_then(|answer| read(&answer)) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
     }
 
     /// The bytes of the answer, still in their envelope.
@@ -87,6 +104,12 @@ impl Chat {
         }
         let bytes = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();
         bytes.map_err(|cause| why(&cause))
+    }
+}
+
+impl Chat for ChatModel {
+    fn say(&self, rules: &str, document: &Value) -> Result<String, JudgeError> {
+        self.first_answer(rules, document, said)
     }
 }
 

@@ -183,7 +183,10 @@ fn check_limits(endpoint: &Endpoint) -> Result<(), OpenError> {
 }
 
 /// Host and port of an address. Refuses one that hides a secret, since addresses are shown.
-pub(crate) fn authority_of(url: &str) -> Result<String, OpenError> {
+///
+/// # Errors
+/// When it is no address that can be asked and shown.
+pub fn authority_of(url: &str) -> Result<String, OpenError> {
     let uri: Uri = url.parse().map_err(|_| refused("its address is not a URL"))?;
     let known = uri.scheme_str().is_some_and(|scheme| scheme == "http" || scheme == "https");
     let authority = uri.authority().filter(|_| known);
@@ -197,7 +200,11 @@ pub(crate) fn authority_of(url: &str) -> Result<String, OpenError> {
     Ok(authority.as_str().to_ascii_lowercase())
 }
 
-pub(crate) fn bearer(key: Option<&ApiKey>) -> Result<Option<Zeroizing<String>>, OpenError> {
+/// What is sent as `Authorization` for a key.
+///
+/// # Errors
+/// When it cannot be a key.
+pub fn bearer(key: Option<&ApiKey>) -> Result<Option<Zeroizing<String>>, OpenError> {
     let Some(ApiKey(key)) = key else { return Ok(None) };
     if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(refused("its key is empty or holds white space or signs that no key has"));

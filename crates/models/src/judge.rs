@@ -5,7 +5,7 @@
 mod answer;
 
 use crate::OpenError;
-use crate::chat::{Bench, Chat};
+use crate::chat::{Bench, ChatModel};
 use serde_json::{Value, json};
 use tabellion_engine::ports::{Judge, JudgeError};
 
@@ -23,7 +23,7 @@ const VERIFY: &str = "You check statements against sources. The user message is 
     nothing else: {\"verdict\": \"supported\" | \"unsupported\" | \"contradicted\"}.";
 
 /// Models behind an endpoint that compare and verify.
-pub struct ChatJudge(Chat);
+pub struct ChatJudge(ChatModel);
 
 impl ChatJudge {
     /// The models at this endpoint. Contacts nobody.
@@ -31,7 +31,7 @@ impl ChatJudge {
     /// # Errors
     /// When the settings make no sense, or the certificates to trust cannot be read.
     pub fn open(bench: Bench) -> Result<Self, OpenError> {
-        Chat::open(bench).map(Self)
+        ChatModel::open(bench).map(Self)
     }
 }
 

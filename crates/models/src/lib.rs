@@ -7,6 +7,7 @@
 //! | [`http`] | any, behind an endpoint that speaks OpenAI's form | that endpoint |
 //! | [`hashed`] | none: words and their pieces, hashed | nothing |
 //! | [`judge`], [`scribe`] | any that chats, behind an endpoint that speaks OpenAI's form | that endpoint |
+//! | [`chat`] | the same, to steer and word answers behind the `Chat` port | that endpoint |
 //!
 //! Invariant: a vector that leaves this crate has unit length and the dimensions its model promises. No word of an error
 //! holds a text or a secret. Decides nothing about when texts are embedded or where vectors are kept.
@@ -20,7 +21,7 @@ pub mod scribe;
 mod text;
 mod vector;
 
-pub use chat::Bench;
+pub use chat::{Bench, ChatModel};
 pub use hashed::Hashed;
 pub use http::{ApiKey, Endpoint, Http};
 pub use judge::ChatJudge;

@@ -4,7 +4,7 @@
 //! When a model does not answer, the next one is asked in its place.
 
 use crate::OpenError;
-use crate::chat::{Bench, Chat, said};
+use crate::chat::{Bench, ChatModel, said};
 use serde::Deserialize;
 use serde_json::json;
 use tabellion_core::policy::{Note, Notes};
@@ -30,7 +30,7 @@ const EXTRACT: &str = "Take from the text what is worth remembering, as 1 to 8 m
     keep.";
 
 /// A model behind an endpoint that writes.
-pub struct ChatScribe(Chat);
+pub struct ChatScribe(ChatModel);
 
 impl ChatScribe {
     /// The models at this endpoint. Contacts nobody.
@@ -38,7 +38,7 @@ impl ChatScribe {
     /// # Errors
     /// When the settings make no sense, or the certificates to trust cannot be read.
     pub fn open(bench: Bench) -> Result<Self, OpenError> {
-        Chat::open(bench).map(Self)
+        ChatModel::open(bench).map(Self)
     }
 
     /// The first answer that counts.
@@ -53,14 +53,7 @@ impl ChatScribe {
         };
         let rules = format!("{task} {reader} {DATA}");
         let document = json!({"key": page.key, "text": page.text});
-        let mut last = JudgeError::Nonsense("no model is named");
-        for model in self.0.models() {
-            match self.0.ask(model, &rules, &document).and_then(|answer| read(&answer)) {
-                Ok(answer) => return Ok(answer),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+        self.0.first_answer(&rules, &document, read)
     }
 }
 

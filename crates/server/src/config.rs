@@ -7,12 +7,14 @@
 mod advisers;
 mod governance;
 mod identity;
+mod orchestrator;
 mod secrets;
 mod sharing;
 
 pub use advisers::{Gate, JudgeModels};
 pub use governance::{Governance, GovernanceFlags, WritePolicy};
 pub use identity::Identity;
+pub use orchestrator::{Orchestrator, ResourceAt, ResourceKind};
 pub use secrets::Secrets;
 pub use sharing::{ScribeModel, Sharing};
 
@@ -35,20 +37,7 @@ const ENV_PREFIX: &str = "TABELLION_";
 const ADMIN_KEY_CHARS_MIN: usize = 16;
 
 /// Names of the environment that are settings; others, such as `TABELLION_URL`, are of other programs.
-const SECTIONS: [&str; 12] = [
-    "data",
-    "listen",
-    "tls",
-    "log",
-    "audit",
-    "identity",
-    "embedding",
-    "governance",
-    "sharing",
-    "limits",
-    "mcp",
-    "shutdown",
-];
+const SECTIONS: &str = "data listen tls log audit identity embedding governance sharing orchestrator resources limits mcp shutdown";
 
 /// What could not be read or would not work, and what to set instead.
 #[derive(Debug, thiserror::Error)]
@@ -121,6 +110,10 @@ pub struct Config {
     pub governance: Governance,
     /// How memory is shared.
     pub sharing: Sharing,
+    /// Who answers questions.
+    pub orchestrator: Orchestrator,
+    /// What agents can call.
+    pub resources: Vec<ResourceAt>,
     /// Bounds of everything.
     pub limits: Limits,
     /// The MCP endpoint.
@@ -343,6 +336,8 @@ impl Default for Config {
             embedding: Embedding::default(),
             governance: Governance::default(),
             sharing: Sharing::default(),
+            orchestrator: Orchestrator::default(),
+            resources: Vec::new(),
             limits: Limits::default(),
             mcp: Mcp::default(),
             shutdown: Shutdown::default(),
@@ -427,6 +422,7 @@ impl Config {
         self.embedding.check()?;
         self.governance.check()?;
         self.sharing.scribe.check()?;
+        orchestrator::check(&self.orchestrator, &self.resources)?;
         self.limits.check()
     }
 
@@ -440,7 +436,7 @@ impl Config {
 
 fn is_setting(key: &str) -> bool {
     let section = key.split_once("__").map_or(key, |(section, _)| section);
-    SECTIONS.iter().any(|known| known.eq_ignore_ascii_case(section))
+    SECTIONS.split(' ').any(|known| known.eq_ignore_ascii_case(section))
 }
 
 impl Tls {

@@ -5,6 +5,7 @@
 
 mod access;
 mod answer;
+mod ask;
 mod call;
 mod convert;
 mod govern;

@@ -18,6 +18,7 @@ mod metrics;
 pub mod models;
 mod rate;
 mod refusal;
+mod resources;
 mod rest;
 mod serve;
 pub mod status;

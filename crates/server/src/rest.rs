@@ -19,7 +19,8 @@ use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::routing::{delete, get, post, put};
 use routes::{
-    access, batch, events, govern, items, principals, probes, reverify, reviews, roles, token, trail, writes,
+    access, ask, batch, events, govern, items, principals, probes, reverify, reviews, roles, token, trail,
+    writes,
 };
 use std::sync::Arc;
 
@@ -37,6 +38,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/agents/{id}", post(govern::act_on_agent))
         .route("/v1/agents/{id}/feedback", get(govern::read_feedback))
         .route("/v1/resources", get(principals::list_resources).post(principals::create_resource))
+        .route("/v1/resources/{id}", post(ask::call_resource))
+        .route("/v1/ask", post(ask::ask))
         .route("/v1/keys", get(principals::list_keys).post(principals::create_key))
         .route("/v1/keys/{id}", delete(principals::revoke_key))
         .route("/v1/whoami", get(principals::whoami))

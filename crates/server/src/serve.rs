@@ -194,6 +194,9 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
     if let Some(base) = &knowledge {
         tracing::info!(name = base.name(), facts = base.len(), edition = base.edition(), "knowledge base");
     }
+    let (equipped, key) = (config.clone(), secrets.orchestrator_key);
+    let equipment = tokio::task::spawn_blocking(move || equipped.equipment(key));
+    let equipment = equipment.await.map_err(|_| ServeError::Lost)??;
     let options = Options {
         embedder,
         data: Some(config.data.clone()),
@@ -211,6 +214,7 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
     let opened =
         tokio::task::spawn_blocking(move || Engine::open(options)).await.map_err(|_| ServeError::Lost)?;
     let (engine, first_start) = opened?;
+    engine.equip(equipment);
     trusted.by(&engine, &tokio::runtime::Handle::current());
     Ok((App::new(engine, config.limits, clock), first_start))
 }

@@ -94,7 +94,9 @@ fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
         advisers,
     };
     let _within = runtime.enter();
+    let equipment = config.equipment(secrets.orchestrator_key)?;
     let (engine, first_start) = Engine::open(options)?;
+    engine.equip(equipment);
     trusted.by(&engine, runtime.handle());
     let key = match first_start {
         Some(first) => {

@@ -2,8 +2,9 @@
 
 use super::set;
 use crate::Context;
-use crate::client::Ask;
+use crate::client::{Ask, segment};
 use crate::output::{Kind, Sheet, field, rows};
+use anyhow::Context as _;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -12,6 +13,7 @@ use std::process::ExitCode;
 pub(crate) enum Resource {
     Create(Create),
     List(List),
+    Call(Call),
 }
 
 /// Make a resource
@@ -35,6 +37,26 @@ pub(crate) struct Create {
 #[command(after_help = "Examples:\n  tabellion resource list")]
 pub(crate) struct List {}
 
+/// Call a resource for your agent
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion resource call market_kb \"price of steel\"
+  tabellion resource call weather --args '{\"city\": \"Hamburg\"}' --trace-id report-7")]
+pub(crate) struct Call {
+    /// The resource, by name or id
+    resource: String,
+    /// Words, sent as {"query": …}
+    #[arg(required_unless_present = "args", conflicts_with = "args")]
+    query: Option<String>,
+    /// The arguments, as a JSON object
+    #[arg(long, value_name = "JSON")]
+    args: Option<String>,
+    /// The piece of work that this belongs to
+    #[arg(long, value_name = "NAME")]
+    trace_id: Option<String>,
+}
+
 pub(super) fn run(args: &Resource, context: &Context) -> anyhow::Result<ExitCode> {
     let client = context.client()?;
     match args {
@@ -48,6 +70,17 @@ pub(super) fn run(args: &Resource, context: &Context) -> anyhow::Result<ExitCode
         Resource::List(List {}) => {
             let reply = client.ask(Ask::new("GET", "/v1/resources"))?;
             context.output.reply(&reply, |value| sheet(rows(value, "resources")))
+        }
+        Resource::Call(Call { resource, query, args, trace_id }) => {
+            let args: Value = match args {
+                Some(text) => serde_json::from_str(text).context("--args is not JSON")?,
+                None => json!({"query": query}),
+            };
+            let mut body = json!({"args": args});
+            set(&mut body, "trace_id", trace_id.as_deref());
+            let path = format!("/v1/resources/{}:call", segment(resource));
+            let reply = client.ask(Ask::new("POST", &path).json(&body).long())?;
+            context.output.reply(&reply, answer)
         }
     }
 }
@@ -63,6 +96,20 @@ fn sheet(resources: &[Value]) -> Sheet {
     let mut sheet = Sheet::new(columns).or("no resources");
     for resource in resources {
         sheet.row(["id", "name", "kind", "description", "created_at"].map(|name| field(resource, name)));
+    }
+    sheet
+}
+
+fn answer(value: &Value) -> Sheet {
+    let mut sheet = Sheet::facts();
+    sheet.fact("resource", field(value, "name"));
+    let result = value.get("result").cloned().unwrap_or_default();
+    let found = rows(&result, "results");
+    if found.is_empty() {
+        sheet.fact("answer", result.as_str().map_or_else(|| result.to_string(), ToOwned::to_owned));
+    }
+    for one in found {
+        sheet.fact(&field(one, "id"), field(one, "text"));
     }
     sheet
 }

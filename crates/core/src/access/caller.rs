@@ -173,6 +173,18 @@ pub fn invoke(views: &Views, grant: &PairGrant, now: Timestamp) -> Result<Caller
     caller(views, (grant.user, Some(grant.agent)), grant.service, now)
 }
 
+/// The pair of a caller's user and one of the user's agents, for work that the server itself does for them (SHARE-23). Whoever
+/// acts through an agent already has that one alone.
+///
+/// # Errors
+/// When the user may not invoke the agent now, or the agent does not work; for no such agent the same.
+pub fn through(views: &Views, asker: &Caller, agent: AgentId, now: Timestamp) -> Result<Caller, Refusal> {
+    if !asker.person && asker.agent != agent {
+        return Err(not_granted());
+    }
+    caller(views, (asker.user, Some(agent)), asker.key, now)
+}
+
 /// An agent service, as its key proved it: it may exchange tokens and do nothing else. Made by `serve` alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Service {
@@ -227,8 +239,7 @@ fn caller(
     let role = identity.user(user).ok_or_else(unauthenticated)?.role;
     let acting = agent.or_else(|| identity.direct_agent()).ok_or_else(unauthenticated)?;
     if agent.is_some() && !may_invoke(views, user, acting, now) {
-        let message = "this user may not act through this agent: the edge between them ended or has not begun, or the agent was retired";
-        return Err(Refusal::new(Code::AgentNotGranted, message));
+        return Err(not_granted());
     }
     let powers = powers(views, user, now);
     Ok(Caller {
@@ -241,6 +252,11 @@ fn caller(
         operator: identity.is_operator() && powers.are_all(),
         person: agent.is_none(),
     })
+}
+
+fn not_granted() -> Refusal {
+    let message = "this user may not act through this agent: the edge between them ended or has not begun, or the agent was retired";
+    Refusal::new(Code::AgentNotGranted, message)
 }
 
 /// What stands for the key of a caller who came with a token: the same for all tokens of the same names.

@@ -100,6 +100,10 @@ pub struct GateFacts {
     pub reach: Vec<ResourceId>,
     /// Whether the agent's own word on what it used is taken.
     pub trust_declared: bool,
+    /// The resources that were called through this server for it (SHARE-26).
+    pub called: Vec<ResourceId>,
+    /// Whether those are all that were used: the server itself made what is written.
+    pub only_called: bool,
     /// Whether the roles of the agent only let it propose (GOV-8.2).
     pub proposes: bool,
     /// Where the agent may write; none, and it may everywhere.
@@ -151,10 +155,12 @@ impl GateFacts {
     pub fn class(&self, agent: AgentId, request: &WriteRequest, tier: Tier) -> Class {
         // What was used without a word about it may have been everything that could be used.
         let declared = self.resources.iter().filter_map(|found| found.as_ref().ok().copied());
-        let used: Vec<ResourceId> = match self.trust_declared && !self.resources.is_empty() {
+        let mut used: Vec<ResourceId> = match self.trust_declared && !self.resources.is_empty() {
+            _ if self.only_called => Vec::new(),
             true => declared.collect(),
             false => self.reach.clone(),
         };
+        used.extend(&self.called);
         let (agents, resources) = &self.inherited;
         let agents: BTreeSet<AgentId> = agents.iter().copied().chain([agent]).collect();
         let resources: BTreeSet<ResourceId> = resources.iter().copied().chain(used).collect();

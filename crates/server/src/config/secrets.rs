@@ -19,11 +19,13 @@ pub struct Secrets {
     pub judge_key: Option<String>,
     /// What the endpoint of the scribe asks for.
     pub scribe_key: Option<String>,
+    /// What the endpoint of the orchestrator's model asks for.
+    pub orchestrator_key: Option<String>,
 }
 
 impl Secrets {
     /// Reads `TABELLION_ADMIN_KEY`, `TABELLION_MASTER_KEY`, `TABELLION_EMBEDDING_KEY`, `TABELLION_WEBHOOK_SECRET`,
-    /// `TABELLION_JUDGE_KEY` and `TABELLION_SCRIBE_KEY`.
+    /// `TABELLION_JUDGE_KEY`, `TABELLION_SCRIBE_KEY` and `TABELLION_ORCHESTRATOR_KEY`.
     ///
     /// # Errors
     /// When the master key is not one, or the admin key could be guessed.
@@ -39,7 +41,14 @@ impl Secrets {
             return Err(ConfigError::AdminKey);
         }
         let (embedding_key, webhook_secret) = (var("EMBEDDING_KEY"), var("WEBHOOK_SECRET"));
-        let (judge_key, scribe_key) = (var("JUDGE_KEY"), var("SCRIBE_KEY"));
-        Ok(Self { admin_key, master_key, embedding_key, webhook_secret, judge_key, scribe_key })
+        Ok(Self {
+            admin_key,
+            master_key,
+            embedding_key,
+            webhook_secret,
+            judge_key: var("JUDGE_KEY"),
+            scribe_key: var("SCRIBE_KEY"),
+            orchestrator_key: var("ORCHESTRATOR_KEY"),
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! Each operation of the service: convert, delegate, convert back.
 
 use super::access::terms;
+use super::ask::arguments;
 use super::call::{Memory, log_named, patient};
 use super::convert::draft;
 use super::govern::{Token, Withdrawn, policy_body, schema_body, verdict};
@@ -98,6 +99,24 @@ impl Tabellion for Memory {
             request,
             |engine, call, asked| async move { engine.report_outcome(&call, asked.into()).await },
         )
+        .await
+    }
+
+    async fn ask(&self, request: Request<proto::AskRequest>) -> Answer<proto::AskReply> {
+        self.answer(
+            patient(request),
+            |engine, call, asked| async move { engine.ask(&call, asked.into()).await },
+        )
+        .await
+    }
+
+    async fn call_resource(
+        &self,
+        request: Request<proto::CallResourceRequest>,
+    ) -> Answer<proto::CallResourceReply> {
+        self.answer(patient(request), |engine, call, asked| async move {
+            engine.call_resource(&call, &asked.id, arguments(asked.args)?, asked.trace_id).await
+        })
         .await
     }
 

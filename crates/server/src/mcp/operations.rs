@@ -1,15 +1,15 @@
 //! What does each tool do? Read its arguments, ask the engine, and answer as REST does.
 
 use super::params::{
-    ChangeItem, ExplainItem, GetItem, ItemVersions, ListItems, Nothing, OneWrite, ReopenWrite, ReportOutcome,
-    RollbackItem, SearchItems, WithdrawWrite,
+    AskAgents, CallResource, ChangeItem, ExplainItem, GetItem, ItemVersions, ListItems, Nothing, OneWrite,
+    ReopenWrite, ReportOutcome, RollbackItem, SearchItems, WithdrawWrite,
 };
 use super::text;
 use super::tools::ToolName;
 use crate::rest::body::{no_identity, typed};
 use crate::rest::dto::{
-    ChangedBody, ExplanationBody, FeedbackBody, FoundBody, ItemBody, ItemsBody, KeptBody, OutcomeNotedBody,
-    ReviewBody, VersionsBody, WhoAmIBody, WithdrawnBody, WriteAnswer,
+    AnsweredBody, ChangedBody, ExplanationBody, FeedbackBody, FoundBody, ItemBody, ItemsBody, KeptBody,
+    OutcomeNotedBody, ResourceAnswerBody, ReviewBody, VersionsBody, WhoAmIBody, WithdrawnBody, WriteAnswer,
 };
 use rmcp::model::JsonObject;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{WriteDraft, read_write};
 use tabellion_core::id::{ItemId, ReviewId};
 use tabellion_core::view::ReviewState;
-use tabellion_engine::reply::{Changed, ListQuery, OutcomeReport, SearchQuery};
+use tabellion_engine::reply::{AskQuery, Changed, ListQuery, OutcomeReport, SearchQuery};
 use tabellion_engine::{Call, Engine};
 
 /// What a tool answers: for a model, and for programs.
@@ -123,6 +123,16 @@ pub(super) async fn run(
             let Nothing {} = read(arguments)?;
             let who = engine.whoami(call).await?;
             Answer::new(text::whoami(&who), WhoAmIBody::from(who))
+        }
+        ToolName::Ask => {
+            let AskAgents { query, history, k } = read(arguments)?;
+            let answered = engine.ask(call, AskQuery { query, history, k }).await?;
+            Answer::new(text::answered(&answered), AnsweredBody::from(answered))
+        }
+        ToolName::CallResource => {
+            let CallResource { resource, args, trace_id } = read(arguments)?;
+            let came = engine.call_resource(call, &resource, args, trace_id).await?;
+            Answer::new(text::called(&came), ResourceAnswerBody::from(came))
         }
     }
 }

@@ -379,6 +379,36 @@ pub(super) struct WithdrawWrite {
     pub(super) id: String,
 }
 
+/// What to ask.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AskAgents {
+    /// The question, complete on its own.
+    #[schemars(length(min = 1, max = 2000))]
+    pub(super) query: String,
+    /// plan (default): whoever coordinates is told who was asked what. full: the answers too; later answers then count as made
+    /// from all of them, and fewer people may see them.
+    #[schemars(extend("enum" = ["plan", "full"]))]
+    pub(super) history: Option<String>,
+    /// At most this many items of your user's own, and as many shared ones, for each turn. Default: 10.
+    #[schemars(range(min = 1, max = 100))]
+    pub(super) k: Option<u64>,
+}
+
+/// What to call, and with what.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CallResource {
+    /// The resource, by name or id.
+    #[schemars(length(min = 1, max = 128))]
+    pub(super) resource: String,
+    /// The arguments, as the resource's schema has them; for a knowledge base {"query": words, "top_k": number}.
+    pub(super) args: Map<String, Value>,
+    /// The trace that ties this to what you write afterwards.
+    #[schemars(length(min = 1, max = 256))]
+    pub(super) trace_id: Option<String>,
+}
+
 /// Nothing.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -5,8 +5,8 @@
 use std::fmt::Write;
 use tabellion_core::error::Refusal;
 use tabellion_engine::reply::{
-    Changed, Deferral, ExplainReply, Feedback, Found, ItemReply, KeptReply, OutcomeReply, Page, ReviewReply,
-    SearchReply, VersionReply, WhoAmI, Written,
+    AskReply, CallReply, Changed, Deferral, ExplainReply, Feedback, Found, ItemReply, KeptReply,
+    OutcomeReply, Page, ReviewReply, SearchReply, TurnReply, VersionReply, WhoAmI, Written,
 };
 
 pub(super) fn written(written: &Written) -> String {
@@ -128,6 +128,18 @@ pub(super) fn whoami(who: &WhoAmI) -> String {
         who.agent.0,
         who.role.as_str()
     )
+}
+
+pub(super) fn answered(reply: &AskReply) -> String {
+    let line = |turn: &TurnReply| {
+        let answer = turn.answer.as_ref().map_or_else(|| "no answer".to_owned(), |answer| quoted(answer));
+        format!("{} was asked {}: {answer}", turn.name, quoted(&turn.subquery))
+    };
+    lines(format!("{} ({})", quoted(&reply.answer), reply.stopped.as_str()), reply.turns.iter().map(line))
+}
+
+pub(super) fn called(reply: &CallReply) -> String {
+    format!("{} answered: {}", reply.name, reply.result)
 }
 
 pub(super) fn refused(refusal: &Refusal) -> String {

@@ -4,6 +4,7 @@
 //! the bounds that a schema shows are those of `core::gate`, told to clients.
 
 mod access;
+mod ask;
 mod govern;
 mod items;
 mod principals;
@@ -16,6 +17,7 @@ mod trail;
 mod words;
 
 pub(crate) use access::*;
+pub(crate) use ask::*;
 pub(crate) use govern::*;
 pub(crate) use items::*;
 pub(crate) use principals::*;

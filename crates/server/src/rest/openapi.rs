@@ -5,7 +5,8 @@
 
 use super::dto::{PolicyNameText, WriteBody};
 use super::routes::{
-    access, batch, events, govern, items, principals, probes, reverify, reviews, roles, token, trail, writes,
+    access, ask, batch, events, govern, items, principals, probes, reverify, reviews, roles, token, trail,
+    writes,
 };
 use crate::guard::REQUEST_ID;
 use crate::refusal::RefusalBody;
@@ -42,7 +43,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         items::rollback_item, items::pin_item, items::unpin_item, items::quarantine_item, items::release_item,
         reverify::reverify_items, reverify::list_flagged,
         items::list_versions, items::read_provenance,
-        items::search, items::report_outcome,
+        items::search, items::report_outcome, ask::ask, ask::call_resource,
         writes::list_writes, writes::read_write, writes::reopen_write,
         reviews::list_reviews, reviews::read_review, reviews::decide_review, reviews::edit_review, reviews::withdraw_review,
         events::follow_reviews,

@@ -88,6 +88,12 @@ verbs! {
         Decide = "decide",
     }
 
+    /// What can be done with a resource.
+    ResourceVerb at "/v1/resources/{id}" also "" {
+        /// Call it.
+        Call = "call",
+    }
+
     /// What can be done to an agent.
     AgentVerb at "/v1/agents/{id}" also "" {
         /// Forbid it to write.

@@ -3,6 +3,7 @@
 //! Handlers convert and delegate; they decide nothing.
 
 pub(super) mod access;
+pub(super) mod ask;
 pub(super) mod batch;
 pub(super) mod events;
 pub(super) mod govern;

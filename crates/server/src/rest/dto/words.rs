@@ -7,6 +7,7 @@ use tabellion_core::access::{Power, Role};
 use tabellion_core::gate::{GateName, Hold, Strictness};
 use tabellion_core::item::{Classification, Layer, Operation, Status, Tier, TierWish};
 use tabellion_core::log::{AgentStatus, Decision, LogName, Recheck};
+use tabellion_core::orchestrate::History;
 use tabellion_core::policy::{Class, Day, PrivateParents, Scalar, Share};
 use tabellion_core::provenance::SourceType;
 use tabellion_core::rank::Knob;
@@ -97,6 +98,8 @@ text_type! {
     AgeText, "Age", text().pattern(Some("^P[1-9][0-9]{0,4}D$")).description(Some("an ISO 8601 duration"));
     TrustWord, "Trust", one_of(["low", "medium", "high"].into_iter());
     ModeWord, "Mode", one_of(["hybrid", "dense", "lexical"].into_iter());
+    HistoryWord, "AskHistory", one_of(History::WORDS.split(", "));
+    StoppedWord, "AskStopped", one_of(["complete", "rounds", "invalid", "no_agents", "time"].into_iter());
     KnobWord, "Knob", one_of(Knob::ALL.iter().map(|word| word.as_str()));
 }
 

@@ -94,25 +94,24 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(tenant: &Tenant, query: AskQuery) -> Result<Self, Refusal> {
+    fn of(tenant: &Tenant, asked: AskQuery) -> Result<Self, Refusal> {
+        let AskQuery { query, history, k } = asked;
         let mut faults = Vec::new();
-        if query.query.trim().is_empty() || query.query.chars().count() > QUERY_CHARS_MAX {
+        if query.trim().is_empty() || query.chars().count() > QUERY_CHARS_MAX {
             let expected = format!("1 to {QUERY_CHARS_MAX} characters, not blank");
             faults.push(Fault::new("/query", Code::ConstraintViolation, expected));
         }
-        let history = query.history.as_deref().map_or(Some(History::Plan), History::from_word);
+        let history = history.as_deref().map_or(Some(History::Plan), History::from_word);
         if history.is_none() {
             let expected = format!("one of {}", History::WORDS);
             faults.push(Fault::new("/history", Code::ConstraintViolation, expected));
         }
-        let k = within(query.k, K_DEFAULT, tenant.limits.k_max, "/k").unwrap_or_else(|refusal| {
+        let k = within(k, K_DEFAULT, tenant.limits.k_max, "/k").unwrap_or_else(|refusal| {
             faults.extend(refusal.errors);
             K_DEFAULT
         });
         match history {
-            Some(history) if faults.is_empty() => {
-                Ok(Self { query: query.query.trim().to_owned(), history, k })
-            }
+            Some(history) if faults.is_empty() => Ok(Self { query: query.trim().to_owned(), history, k }),
             _ => {
                 let message = "the question cannot be asked as it is; `errors` says why";
                 Err(Refusal::new(Code::SchemaInvalid, message).with(faults))

@@ -1,9 +1,6 @@
 //! How long does it go on? A small machine that ends for any coordinator.
 
-use super::{INVALID_MAX, Move, ROUNDS_MAX, cut, read_move};
-
-/// Characters of a name that the coordinator made up, as it is told back.
-const NAMED_CHARS_MAX: usize = 64;
+use super::{INVALID_MAX, Move, ROUNDS_MAX, read_move};
 
 /// What a coordinator is told of the rounds before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -130,7 +127,6 @@ impl Progress {
 
     /// Notes what became of a round.
     pub fn note(&mut self, agent: String, subquery: String, answer: Option<String>) {
-        let agent = cut(&agent, NAMED_CHARS_MAX).to_owned();
         self.lines.push(Line { agent, subquery, answer });
     }
 

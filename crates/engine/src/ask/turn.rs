@@ -11,7 +11,7 @@ use crate::trace::Made;
 use crate::{Call, search, write};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
-use tabellion_core::error::Code;
+use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{EvidenceDraft, WriteDraft};
 use tabellion_core::id::ItemId;
 use tabellion_core::item::{Layer, Tier};
@@ -71,14 +71,23 @@ impl Turn {
     }
 }
 
+/// A call, and what came of it.
+struct Tried {
+    resource: String,
+    /// The answer as text, or an object that says why there is none.
+    result: Value,
+    /// Whether it left: the resource was asked, whatever it said.
+    sent: bool,
+}
+
 /// What one turn has come to.
 #[derive(Default)]
 struct Work {
     answer: Option<String>,
     /// Items that went into the answer.
     used: Vec<Found>,
-    /// Calls, in order: which resource, and what came of it.
-    calls: Vec<(String, Value)>,
+    /// Calls, in order.
+    calls: Vec<Tried>,
     made: Made,
     /// Whether the answer is what memory has, word for word.
     verbatim: bool,
@@ -131,7 +140,7 @@ impl Asking<'_> {
             agent: agent.clone(),
             subquery: subquery.to_owned(),
             items: work.used.iter().map(|one| one.item.id).collect(),
-            resources: work.calls.iter().map(|(name, _)| name.clone()).collect(),
+            resources: work.calls.iter().filter(|one| one.sent).map(|one| one.resource.clone()).collect(),
             answer: work.answer,
             own: work.made,
             made,
@@ -253,12 +262,13 @@ impl Asking<'_> {
             true => usable(self.tenant, pair).into_iter().filter_map(resource).collect(),
             false => Vec::new(),
         };
+        let result = |one: &Tried| json!({"resource": one.resource, "result": one.result});
         json!({
             "query": subquery,
             "agent": {"name": agent.name, "specialisation": agent.specialisation},
             "memory": found.iter().map(memory).collect::<Vec<_>>(),
             "resources": resources,
-            "results": work.calls.iter().map(|(name, result)| json!({"resource": name, "result": result})).collect::<Vec<_>>(),
+            "results": work.calls.iter().map(result).collect::<Vec<_>>(),
         })
     }
 
@@ -270,12 +280,12 @@ impl Asking<'_> {
         args: Map<String, Value>,
         work: &mut Work,
     ) -> Option<Value> {
-        let reply = called(self.tenant, self.equipped, pair, name, args).await;
-        let (name, result, value) = match reply {
+        match called(self.tenant, self.equipped, pair, name, args).await {
             Ok(reply) => {
                 work.made.called.insert(reply.resource);
-                let text = reply.result.to_string();
-                (reply.name, Value::from(cut(&text, RESULT_CHARS_MAX)), Some(reply.result))
+                let result = Value::from(cut(&reply.result.to_string(), RESULT_CHARS_MAX));
+                work.calls.push(Tried { resource: reply.name, result, sent: true });
+                Some(reply.result)
             }
             Err(refusal) => {
                 // What it said of why it cannot is its own words; what gave no answer said nothing.
@@ -283,20 +293,11 @@ impl Asking<'_> {
                 let named = |one: &Usable| one.name == name || one.id.to_string() == name;
                 let known = usable(self.tenant, pair).into_iter().find(|one| spoke && named(one));
                 work.made.called.extend(known.map(|one| one.id));
-                let errors: Vec<Value> = refusal
-                    .errors
-                    .iter()
-                    .map(|fault| json!({"path": fault.path, "expected": fault.expected, "actual": fault.actual}))
-                    .collect();
-                (
-                    name.to_owned(),
-                    json!({"error": refusal.code.as_str(), "message": refusal.message, "errors": errors}),
-                    None,
-                )
+                let sent = spoke || refusal.code == Code::ResourceUnavailable;
+                work.calls.push(Tried { resource: name.to_owned(), result: why(&refusal), sent });
+                None
             }
-        };
-        work.calls.push((name, result));
-        value
+        }
     }
 
     /// Writes an answer down as the pair's own, through all gates. What memory has word for word is not written again.
@@ -308,25 +309,24 @@ impl Asking<'_> {
         made: &Made,
     ) -> (Option<ItemId>, &'static str) {
         let Some(answer) = work.answer.as_ref().filter(|_| !work.verbatim) else { return (None, "none") };
-        let evidence = |(name, result): &(String, Value)| {
-            let text = result.as_str().map_or_else(|| result.to_string(), ToOwned::to_owned);
-            let excerpt = if text.contains(answer.as_str()) { answer.as_str() } else { text.as_str() };
+        let answering: Vec<&Tried> = work.calls.iter().filter(|one| one.result.is_string()).collect();
+        let evidence = |one: &&Tried| {
+            let text = one.result.as_str().unwrap_or_default();
+            let excerpt = if text.contains(answer.as_str()) { answer.as_str() } else { text };
             EvidenceDraft {
                 source_type: Some("tool_output".to_owned()),
-                source_uri: Some(format!("resource:{name}")),
+                source_uri: Some(format!("resource:{}", one.resource)),
                 accessed_at: Some(self.tenant.now().to_string()),
                 excerpt: Some(cut(excerpt, EXCERPT_CHARS_MAX).to_owned()),
                 ..EvidenceDraft::default()
             }
         };
-        let answering: Vec<&(String, Value)> =
-            work.calls.iter().filter(|(_, result)| result.is_string()).collect();
         let draft = WriteDraft {
             text: Some(cut(answer, ANSWER_CHARS_MAX).to_owned()),
             key: Some(cut(subquery, KEY_CHARS_MAX).to_owned()),
             kind: Some(KIND.to_owned()),
-            evidence: answering.iter().map(|call| evidence(call)).collect(),
-            resources: answering.iter().map(|(name, _)| name.clone()).collect(),
+            evidence: answering.iter().map(evidence).collect(),
+            resources: answering.iter().map(|one| one.resource.clone()).collect(),
             derived_from: work.made.versions.iter().take(NAMED_MAX).map(ToString::to_string).collect(),
             trace_id: pair.trace.clone(),
             ..WriteDraft::default()
@@ -338,6 +338,13 @@ impl Asking<'_> {
             Err(_) => (None, "deferred"),
         }
     }
+}
+
+/// A refusal as a model is told of it.
+fn why(refusal: &Refusal) -> Value {
+    let fault = |one: &Fault| json!({"path": one.path, "expected": one.expected, "actual": one.actual});
+    let errors: Vec<Value> = refusal.errors.iter().map(fault).collect();
+    json!({"error": refusal.code.as_str(), "message": refusal.message, "errors": errors})
 }
 
 /// The text in an answer of a resource that takes words: a text, its `answer` or `text`, or the best of its `results`.

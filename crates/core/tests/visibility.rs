@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use tabellion_core::access::visible_to_pair;
+use tabellion_core::access::{Sight, visible_to_pair};
 use tabellion_core::id::{AgentId, ItemId, ResourceId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
@@ -326,8 +326,37 @@ fn written(
     }
 }
 
+type Sights = BTreeMap<(u8, Option<u8>), Sight>;
+
+impl World {
+    /// What was kept since an earlier step and followed every one shows what is found anew.
+    fn check_sights(&self, kept: &mut Sights) {
+        let at = Moment { lsn: Lsn::new(self.lsn), time: self.now };
+        for by in 0..USERS {
+            for through in (0..AGENTS).map(Some).chain([None]) {
+                let anew = || Sight::of(user(by), through.map(agent), &self.views, at);
+                let sight = kept.entry((by, through)).or_insert_with(anew);
+                sight.follow(&self.views, at);
+                assert_eq!(sight.predicate(), anew().predicate(), "user {by} through {through:?}");
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// SHARE-36: what a pair or person sees, kept while edges come, go, begin and lapse, agents rest and classes are added, is
+    /// what they see when it is found anew.
+    #[test]
+    fn kept_sights_are_those_found_anew(steps in steps()) {
+        let mut world = World::new();
+        let mut kept = Sights::new();
+        for step in steps {
+            world.take(step);
+            world.check_sights(&mut kept);
+        }
+    }
 
     /// SHARE-36: the rows that are kept for a pair while the log grows, edges come and go and versions end are those that
     /// gathering them anew gives, at every step.

@@ -243,6 +243,11 @@ impl World {
             }
         }
         assert_eq!(direct, expected, "by id: user {by} through {through:?} at {at:?}");
+        // Another item stands in while it is looked for, seen or not.
+        for never in (0..4).map(|number| ItemId::from_bytes([0xf0 + number; 16])) {
+            assert!(items.visible_head(never, &predicate, at).is_none());
+            assert!(items.visible_item(never, &predicate).is_none());
+        }
         let listed: BTreeSet<ItemId> = items
             .visible_items(&predicate, 0)
             .filter(|(_, item)| items.head_at(item, at).is_some_and(|head| predicate.admits(head)))
@@ -370,8 +375,8 @@ proptest! {
         }
     }
 
-    /// SHARE-3, SHARE-4, SHARE-11, SHARE-12, SHARE-13, SHARE-52: what every pair sees at every moment of a random history, by
-    /// id, by listing and by rows, is what the definition says; a checkpoint changes none of it.
+    /// SHARE-3, SHARE-4, SHARE-11, SHARE-12, SHARE-13, SHARE-41, SHARE-52: what every pair sees at every moment of a random
+    /// history, by id, by listing and by rows, is what the definition says; a checkpoint changes none of it.
     #[test]
     fn every_pair_sees_what_the_definition_says(steps in steps()) {
         let mut world = World::new();

@@ -29,9 +29,10 @@ impl ItemsView {
     /// An item, or for an id that never was always the same other one.
     fn item_or_other(&self, id: ItemId) -> Option<(&Item, bool)> {
         let row = self.item_of.get(&id).map(|row| *row as usize);
+        // Ids are drawn by chance, so a part of one says where in the whole of the rows to look.
         let other = || {
-            let number = id.as_bytes().iter().fold(0u64, |sum, byte| sum.rotate_left(8) ^ u64::from(*byte));
-            usize::try_from(number % (self.items.len() as u64).max(1)).unwrap_or(0)
+            let part = id.as_bytes().first_chunk().map_or(0, |part| u64::from_le_bytes(*part));
+            ((u128::from(part) * self.items.len() as u128) >> u64::BITS) as usize
         };
         Some((self.items.get(row.unwrap_or_else(other))?, row.is_some()))
     }

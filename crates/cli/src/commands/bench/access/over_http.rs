@@ -5,7 +5,7 @@ use super::super::cloud::Chance;
 use super::super::latency::Latencies;
 use super::super::load::Connection;
 use super::super::start::Child;
-use super::through::{in_turn, missed, never};
+use super::through::{in_turn, missed, never, out_of_order};
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
@@ -23,14 +23,14 @@ pub(super) async fn absent(data: &Path, key: &str, items: &[ItemId], gets: usize
     let (mut chance, mut reply) = (Chance::new(19), None);
     let mut progress = Progress::of("reading over HTTP");
     for number in 0..gets {
-        let item = items.get(number % items.len().max(1)).context("no item")?;
+        let item = items.get(out_of_order(number, items.len())).context("no item")?;
         for (id, latencies) in in_turn(number, (*item, &mut hidden), (never(&mut chance), &mut random)) {
             let path = format!("/v1/items/{id}");
             let began = now();
             let status = connection.get(&path).await?;
             latencies.note(began.elapsed());
             ensure!(status == 404, "an item that is hidden or never was was answered with {status}");
-            let told = plain(connection.answer());
+            let told = plain(connection.answer(), &id.to_string());
             let first = reply.get_or_insert_with(|| told.clone());
             ensure!(*first == told, "two replies for what is missing differ:\n{first}\n{told}");
         }
@@ -39,12 +39,12 @@ pub(super) async fn absent(data: &Path, key: &str, items: &[ItemId], gets: usize
     Ok(missed(&hidden, &random))
 }
 
-/// An answer without what is another in every reply: the time, and the id of the request, which the body names too.
-fn plain(answer: &[u8]) -> String {
+/// An answer without what is another in every reply: the time, the id of the request, which the body names too, and what was
+/// asked for.
+fn plain(answer: &[u8], asked: &str) -> String {
     let text = String::from_utf8_lossy(answer);
-    let id =
-        text.lines().find_map(|line| line.strip_prefix("x-request-id:")).unwrap_or("-").trim().to_owned();
+    let id = text.lines().find_map(|line| line.strip_prefix("x-request-id:")).map(str::trim);
     let of_each = |line: &&str| OF_EACH_REPLY.iter().any(|name| line.starts_with(name));
     let lines: Vec<&str> = text.lines().filter(|line| !of_each(line)).collect();
-    lines.join("\n").replace(&id, "")
+    lines.join("\n").replace(id.unwrap_or(asked), "").replace(asked, "")
 }

@@ -1,6 +1,6 @@
 //! Who acts, and what they may see.
 //!
-//! Invariant (a caller is proven): a `Caller` comes only from `authenticate`, a `Predicate` only from `visible_to`, a
+//! Invariant (a caller is proven): a `Caller` comes only from `authenticate`, a `Predicate` only from a `Sight`, a
 //! `Disclosed` only from `disclose`. A read that skipped one of them does not compile.
 
 mod caller;
@@ -14,6 +14,7 @@ mod power;
 mod predicate;
 mod rbac;
 mod role;
+mod sight;
 mod token;
 
 pub use caller::{
@@ -32,4 +33,5 @@ pub use power::{Power, Powers};
 pub use predicate::{Barrier, Predicate, barriers, visible_to, visible_to_pair};
 pub use rbac::{AgentRole, Deed, Right, allows, may_read, right, tells_tiers_apart};
 pub use role::{BuiltIn, Role};
+pub use sight::Sight;
 pub use token::{SealedPlace, TokenKey};

@@ -21,7 +21,7 @@ pub use checks::{Check, ChecksView};
 pub use graphs::{Grant, GraphsView};
 pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
-pub use items::{Class, Item, ItemsView, Moment, Row, SeenRows, Version};
+pub use items::{Class, ClassLists, Item, ItemsView, Moment, Row, SeenRows, Version};
 pub use lexical::{Fields, Held, LexicalView, Scope};
 pub use policies::{PoliciesView, Policy};
 pub use reviews::{Review, ReviewState, ReviewsView};

@@ -2,11 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "cedar/following.rs"]
+mod following;
+
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use tabellion_core::access::{
-    Asking, Barrier, BuiltIn, CEDAR_TEXT_BYTES_MAX, Deed, Power, Role, barriers, check_cedar, powers,
-    powers_by, visible_to_pair,
+    Barrier, BuiltIn, CEDAR_TEXT_BYTES_MAX, Power, Role, barriers, check_cedar, powers, powers_by,
+    visible_to_pair,
 };
 use tabellion_core::error::Refusal;
 use tabellion_core::id::{AgentId, ItemId, ResourceId, RoleId, UserId, VersionId};
@@ -556,31 +559,4 @@ proptest! {
             }
         }
     }
-}
-
-/// SHARE acceptance 7: what a cold predicate costs with 10,000 classes, without and with Cedar. Printed, not judged: run it
-/// with `--nocapture --ignored` on an optimised build.
-#[test]
-#[ignore = "a measurement"]
-#[expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a measurement")]
-fn cold_predicates_of_ten_thousand_classes() {
-    let mut world = World::new();
-    for number in 0..10_000 {
-        let label: &'static str = Box::leak(format!("l{number}").into_boxed_str());
-        let resources = if number % 2 == 0 { BTreeSet::from([LEDGER]) } else { BTreeSet::from([WIKI]) };
-        world.write(&Made { labels: BTreeSet::from([label]), resources, ..note() });
-    }
-    for policies in [0, 1, 10, 100] {
-        for number in 0..policies {
-            let text = format!(
-                "forbid(principal, action == Action::\"read\", resource) when {{ resource.kind == \"k{number}\" }};"
-            );
-            world.cedar(&format!("p{number}"), &text);
-        }
-        let began = std::time::Instant::now();
-        let predicate = visible_to_pair(ANA, Some(MARKET), &world.views, world.now());
-        println!("{policies} policies: {} classes in {:?}", predicate.classes().len(), began.elapsed());
-    }
-    let asking = Asking::of(ANA, Some(MARKET), &world.views, world.now());
-    assert!(world.views.cedar.rules().concern(Deed::Read) && asking.has_roles());
 }

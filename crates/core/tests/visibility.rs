@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use tabellion_core::access::visible_to_pair;
+use tabellion_core::access::{Sight, visible_to_pair};
 use tabellion_core::id::{AgentId, ItemId, ResourceId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
@@ -243,6 +243,11 @@ impl World {
             }
         }
         assert_eq!(direct, expected, "by id: user {by} through {through:?} at {at:?}");
+        // Another item stands in while it is looked for, seen or not.
+        for never in (0..4).map(|number| ItemId::from_bytes([0xf0 + number; 16])) {
+            assert!(items.visible_head(never, &predicate, at).is_none());
+            assert!(items.visible_item(never, &predicate).is_none());
+        }
         let listed: BTreeSet<ItemId> = items
             .visible_items(&predicate, 0)
             .filter(|(_, item)| items.head_at(item, at).is_some_and(|head| predicate.admits(head)))
@@ -326,8 +331,37 @@ fn written(
     }
 }
 
+type Sights = BTreeMap<(u8, Option<u8>), Sight>;
+
+impl World {
+    /// What was kept since an earlier step and followed every one shows what is found anew.
+    fn check_sights(&self, kept: &mut Sights) {
+        let at = Moment { lsn: Lsn::new(self.lsn), time: self.now };
+        for by in 0..USERS {
+            for through in (0..AGENTS).map(Some).chain([None]) {
+                let anew = || Sight::of(user(by), through.map(agent), &self.views, at);
+                let sight = kept.entry((by, through)).or_insert_with(anew);
+                sight.follow(&self.views, at);
+                assert_eq!(sight.predicate(), anew().predicate(), "user {by} through {through:?}");
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// SHARE-36: what a pair or person sees, kept while edges come, go, begin and lapse, agents rest and classes are added, is
+    /// what they see when it is found anew.
+    #[test]
+    fn kept_sights_are_those_found_anew(steps in steps()) {
+        let mut world = World::new();
+        let mut kept = Sights::new();
+        for step in steps {
+            world.take(step);
+            world.check_sights(&mut kept);
+        }
+    }
 
     /// SHARE-36: the rows that are kept for a pair while the log grows, edges come and go and versions end are those that
     /// gathering them anew gives, at every step.
@@ -341,8 +375,8 @@ proptest! {
         }
     }
 
-    /// SHARE-3, SHARE-4, SHARE-11, SHARE-12, SHARE-13, SHARE-52: what every pair sees at every moment of a random history, by
-    /// id, by listing and by rows, is what the definition says; a checkpoint changes none of it.
+    /// SHARE-3, SHARE-4, SHARE-11, SHARE-12, SHARE-13, SHARE-41, SHARE-52: what every pair sees at every moment of a random
+    /// history, by id, by listing and by rows, is what the definition says; a checkpoint changes none of it.
     #[test]
     fn every_pair_sees_what_the_definition_says(steps in steps()) {
         let mut world = World::new();

@@ -1,26 +1,38 @@
-//! The predicates of callers, compiled once and kept for as long as what they were compiled from holds (SHARE-5, 35, 36).
+//! The predicates of callers, compiled once, kept for as long as what they were compiled from holds, and then brought up to
+//! what changed (SHARE-5, 35, 36).
 
 use crate::tenant::Tenant;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use tabellion_core::access::{Caller, Predicate, visible_to};
+use tabellion_core::access::{Caller, Predicate, Sight};
 use tabellion_core::id::{AgentId, UserId};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Moment, Views};
 
-/// Predicates that are kept; beyond that, all are compiled anew.
-const KEPT_MAX: usize = 10_000;
+/// Agents that what is kept goes through, over all callers; beyond that, all are compiled anew.
+const KEPT_MAX: usize = 20_000;
 
-/// Compiled predicates by user and agent, none for a person.
+/// A user and an agent, none for a person.
+type Pair = (UserId, Option<AgentId>);
+
+/// What callers see.
 #[derive(Default)]
-pub(crate) struct Predicates(Mutex<HashMap<(UserId, Option<AgentId>), Compiled>>);
+pub(crate) struct Predicates(Mutex<Kept>);
 
+#[derive(Default)]
+struct Kept {
+    compiled: HashMap<Pair, Compiled>,
+    breadth: usize,
+}
+
+#[derive(Clone)]
 struct Compiled {
     epoch: u64,
     classes: usize,
     /// When an edge or a role begins or lapses by itself.
     until: Option<Timestamp>,
+    sight: Arc<Sight>,
     predicate: Arc<Predicate>,
 }
 
@@ -30,26 +42,48 @@ impl Compiled {
             && self.classes == views.items.classes().len()
             && self.until.is_none_or(|until| now < until)
     }
+
+    fn breadth(&self) -> usize {
+        self.sight.breadth() + 1
+    }
+}
+
+impl Kept {
+    fn keep(&mut self, pair: Pair, compiled: Compiled) {
+        self.breadth += compiled.breadth();
+        if self.breadth > KEPT_MAX {
+            (self.compiled, self.breadth) = (HashMap::new(), compiled.breadth());
+        }
+        let before = self.compiled.insert(pair, compiled);
+        self.breadth -= before.map_or(0, |before| before.breadth());
+    }
 }
 
 /// What a caller may see as of these views and now. A read takes it from the very views that it reads.
 pub(crate) fn predicate(tenant: &Tenant, caller: &Caller, views: &Views) -> Arc<Predicate> {
     let now = tenant.now();
-    let key = (caller.user(), (!caller.is_person()).then(|| caller.agent()));
-    if let Some(kept) = tenant.predicates.0.lock().get(&key).filter(|kept| kept.holds(views, now)) {
-        return Arc::clone(&kept.predicate);
-    }
-    let predicate = Arc::new(visible_to(caller, views, Moment { lsn: views.lsn(), time: now }));
+    let pair = (caller.user(), (!caller.is_person()).then(|| caller.agent()));
+    let before = match tenant.predicates.0.lock().compiled.get(&pair) {
+        Some(kept) if kept.holds(views, now) => return Arc::clone(&kept.predicate),
+        Some(kept) => Some(Arc::clone(&kept.sight)),
+        None => None,
+    };
+    let at = Moment { lsn: views.lsn(), time: now };
+    let sight = match before {
+        Some(mut sight) => {
+            Arc::make_mut(&mut sight).follow(views, at);
+            sight
+        }
+        None => Arc::new(Sight::of(pair.0, pair.1, views, at)),
+    };
+    let predicate = Arc::new(sight.predicate().clone());
     let compiled = Compiled {
         epoch: views.graphs.epoch(),
         classes: views.items.classes().len(),
         until: [views.graphs.next_turn(now), views.roles.next_turn(now)].into_iter().flatten().min(),
+        sight,
         predicate: Arc::clone(&predicate),
     };
-    let mut kept = tenant.predicates.0.lock();
-    if kept.len() >= KEPT_MAX {
-        kept.clear();
-    }
-    kept.insert(key, compiled);
+    tenant.predicates.0.lock().keep(pair, compiled);
     predicate
 }

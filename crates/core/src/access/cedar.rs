@@ -16,7 +16,7 @@ use cedar_policy::{
     ActionConstraint, AuthorizationError, Authorizer, Context, Decision, Entities, EntityUid, Policy,
     PolicyId, PolicySet, Request,
 };
-use entities::{action, fragment, literal};
+use entities::{Fragments, Read, Traits, action, literal};
 use std::collections::BTreeMap;
 
 /// What policies may speak of.
@@ -40,6 +40,8 @@ pub struct Rules {
     administering: PolicySet,
     /// The ids that each text of the tenant's own gave rise to.
     ids: BTreeMap<String, Vec<PolicyId>>,
+    /// What they may read of a class, all of them that ever were.
+    read: Read,
 }
 
 impl Default for Rules {
@@ -49,6 +51,7 @@ impl Default for Rules {
             writing: PolicySet::new(),
             administering: PolicySet::new(),
             ids: BTreeMap::new(),
+            read: Read::default(),
         };
         for (set, word) in [(&mut rules.reading, Deed::Read), (&mut rules.writing, Deed::Write)] {
             put(set, BASE, &format!("permit(principal, action == Action::\"{}\", resource);", word.as_str()));
@@ -117,6 +120,7 @@ impl Rules {
         let named = policy.entity_literals().into_iter();
         let ids = named.filter_map(|uid| Some((uid.clone(), literal(&uid, identity)?))).collect();
         let Ok(policy) = policy.sub_entity_literals(ids) else { return };
+        self.read.add(&policy.to_string());
         let concerns = |word: &str| concerns(&policy.action_constraint(), word);
         let sets = [
             (&mut self.reading, concerns(Deed::Read.as_str())),
@@ -156,18 +160,20 @@ impl Rules {
         deed: Deed,
         classes: impl IntoIterator<Item = (Row, &'a Class)>,
     ) -> Vec<(Row, Vec<String>)> {
-        let classes: Vec<(Row, &Class)> = classes.into_iter().collect();
-        let nothing = || classes.iter().map(|(row, _)| (*row, Vec::new())).collect();
-        let (Some(set), Some(question)) = (self.of(deed), Question::of(asking, deed, &classes)) else {
-            return nothing();
-        };
-        let mut forbidden = Vec::new();
-        for ((row, _), resource) in classes.iter().zip(&question.fragments) {
-            if let Err(reasons) = question.ask(set, resource) {
-                forbidden.push((*row, reasons));
-            }
+        let mut alike: BTreeMap<Traits<'_>, Vec<Row>> = BTreeMap::new();
+        for (row, class) in classes {
+            alike.entry(self.read.of(class)).or_default().push(row);
         }
-        forbidden
+        let traits: Vec<&Traits<'_>> = alike.keys().collect();
+        let question = Question::of(asking, deed, &traits);
+        let answers: Vec<Result<(), Vec<String>>> = match (self.of(deed), &question) {
+            (Some(set), Some(question)) => {
+                question.fragments.iter().map(|one| question.ask(set, one)).collect()
+            }
+            _ => traits.iter().map(|_| Err(Vec::new())).collect(),
+        };
+        let forbidden = alike.values().zip(answers).filter_map(|(rows, answer)| Some((rows, answer.err()?)));
+        forbidden.flat_map(|(rows, ids)| rows.iter().map(move |row| (*row, ids.clone()))).collect()
     }
 
     /// Whether somebody may do something administrative. Nothing but the policies decides.
@@ -205,13 +211,13 @@ struct Question {
 }
 
 impl Question {
-    fn of<Row>(asking: &Asking, deed: Deed, classes: &[(Row, &Class)]) -> Option<Self> {
+    fn of(asking: &Asking, deed: Deed, traits: &[&Traits<'_>]) -> Option<Self> {
         let (user, agent) = (asking.user()?, asking.agent()?);
         let (principal, context) = (user.uid(), entities::context(&agent)?);
         let mut all = vec![user, agent];
-        let mut fragments = Vec::with_capacity(classes.len());
-        for ((_, class), number) in classes.iter().zip(0u64..) {
-            let fragment = fragment(class, number)?;
+        let (mut fragments, mut making) = (Vec::with_capacity(traits.len()), Fragments::default());
+        for one in traits {
+            let fragment = making.make(one)?;
             fragments.push(fragment.uid());
             all.push(fragment);
         }

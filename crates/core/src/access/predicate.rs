@@ -4,21 +4,22 @@
 //! a caller and an epoch: what a version was made with (its class) is looked up among the admitted ones, so a row costs one
 //! bit and one comparison. Graphs, roles and Cedar each take classes away; none of them gives one back.
 
-use super::{AgentRole, Asking, Caller, Clearance, Deed, Rules, may_read};
+use super::{AgentRole, Asking, Caller, Clearance, Deed, Sight, may_read};
 use crate::id::{AgentId, ResourceId, UserId};
-use crate::item::Tier;
+use crate::item::{Layer, Secrecy, Tier};
 use crate::log::{AgentStatus, Holder};
 use crate::view::{Class, Moment, Version, Views};
 use roaring::RoaringBitmap;
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// What a caller may see. Made by `visible_to` alone.
+/// What a caller may see. Made of a [`Sight`] alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicate {
     owner: UserId,
     /// The classes of which items may be seen.
     classes: RoaringBitmap,
+    /// The same, a bit each: every candidate of a search is asked.
+    bits: Vec<u64>,
 }
 
 /// The predicate of a caller: what its user's graph and its agent's resources admit now. Roles do not widen it.
@@ -34,39 +35,7 @@ pub fn visible_to(caller: &Caller, views: &Views, at: Moment) -> Predicate {
 /// the person.
 #[must_use]
 pub fn visible_to_pair(user: UserId, agent: Option<AgentId>, views: &Views, at: Moment) -> Predicate {
-    let reach = Reach::of(user, agent, views, at);
-    let mut admitted = RoaringBitmap::new();
-    for acting in &reach.acting {
-        let classes = views.items.classes().iter().zip(0u32..).map(|(class, row)| (row, class));
-        let reached = classes.filter(|(row, class)| !admitted.contains(*row) && reach.admits(acting, class));
-        let reached: Vec<(u32, &Class)> = reached.collect();
-        let forbidden = forbidden(&reached, (user, acting.agent), views, at);
-        admitted.extend(reached.into_iter().map(|(row, _)| row).filter(|row| !forbidden.contains(*row)));
-    }
-    Predicate { owner: user, classes: admitted }
-}
-
-/// The rules that stand at a moment.
-fn rules(views: &Views, at: Moment) -> Cow<'_, Rules> {
-    match views.cedar.rules_before(at.lsn, &views.identity) {
-        Some(rules) => Cow::Owned(rules),
-        None => Cow::Borrowed(views.cedar.rules()),
-    }
-}
-
-/// Which of these classes Cedar takes away.
-fn forbidden(
-    classes: &[(u32, &Class)],
-    (user, agent): (UserId, AgentId),
-    views: &Views,
-    at: Moment,
-) -> RoaringBitmap {
-    let rules = rules(views, at);
-    if classes.is_empty() || !rules.concern(Deed::Read) {
-        return RoaringBitmap::new();
-    }
-    let asking = Asking::of(user, Some(agent), views, at);
-    rules.forbidden(&asking, Deed::Read, classes.iter().copied()).into_iter().map(|(row, _)| row).collect()
+    Sight::of(user, agent, views, at).predicate().clone()
 }
 
 /// What hides a class from somebody besides the graphs.
@@ -94,10 +63,10 @@ pub fn barriers(
     if reach.acting.iter().any(|acting| !may_read(&acting.roles, class.layer, class.tier)) {
         found.push(Barrier::Role);
     }
-    if reach.acting.iter().any(|acting| !reach.cleared(acting, class)) {
+    if reach.acting.iter().any(|acting| !acting.is_cleared(&class.secrecy, class.tier)) {
         found.push(Barrier::Clearance);
     }
-    let rules = rules(views, at);
+    let rules = views.cedar.rules_at(at.lsn, &views.identity);
     if !rules.concern(Deed::Read) {
         return found;
     }
@@ -111,23 +80,23 @@ pub fn barriers(
 }
 
 /// The agents of a user, and those of them that it acts through.
-struct Reach {
-    /// Whether nobody acts but the person.
-    person: bool,
-    agents: BTreeSet<AgentId>,
-    acting: Vec<Acting>,
+pub(super) struct Reach {
+    pub(super) agents: BTreeSet<AgentId>,
+    pub(super) acting: Vec<Acting>,
 }
 
-/// An agent that acts: what it can use, and what it is trusted with.
-struct Acting {
-    agent: AgentId,
-    resources: BTreeSet<ResourceId>,
-    roles: Vec<AgentRole>,
+/// An agent that acts: what it can use, what it is trusted with and cleared for.
+pub(super) struct Acting {
+    pub(super) agent: AgentId,
+    pub(super) resources: BTreeSet<ResourceId>,
+    pub(super) roles: Vec<AgentRole>,
     clearance: Clearance,
+    /// Whether nobody acts but the person.
+    person: bool,
 }
 
 impl Reach {
-    fn of(user: UserId, acting: Option<AgentId>, views: &Views, at: Moment) -> Self {
+    pub(super) fn of(user: UserId, acting: Option<AgentId>, views: &Views, at: Moment) -> Self {
         let mut agents = views.graphs.agents_of(user, at);
         agents.extend(views.identity.direct_agent());
         let works = |agent: &&AgentId| views.graphs.status_at(**agent, at.lsn) == AgentStatus::Active;
@@ -144,24 +113,39 @@ impl Reach {
             clearance: views
                 .roles
                 .clearance(if person { Holder::User(user) } else { Holder::Agent(*agent) }, at),
+            person,
         });
-        Self { person, acting: acting.collect(), agents }
+        Self { acting: acting.collect(), agents }
     }
+}
 
-    fn admits(&self, acting: &Acting, class: &Class) -> bool {
-        class.agents.iter().all(|agent| self.agents.contains(agent))
-            && class.resources.iter().all(|one| acting.resources.contains(one))
-            && may_read(&acting.roles, class.layer, class.tier)
-            && self.cleared(acting, class)
+impl Acting {
+    /// Whether what lies in this layer and tier and is this secret may be read, where the graphs admit it.
+    pub(super) fn may_read(&self, layer: Layer, tier: Tier, secrecy: &Secrecy) -> bool {
+        may_read(&self.roles, layer, tier) && self.is_cleared(secrecy, tier)
     }
 
     /// Whether it is not too secret (GOV-8.7). What is a person's own is never kept from them.
-    fn cleared(&self, acting: &Acting, class: &Class) -> bool {
-        (self.person && class.tier == Tier::Private) || acting.clearance.covers(&class.secrecy)
+    fn is_cleared(&self, secrecy: &Secrecy, tier: Tier) -> bool {
+        (self.person && tier == Tier::Private) || self.clearance.covers(secrecy)
     }
 }
 
 impl Predicate {
+    pub(super) fn of(owner: UserId, classes: RoaringBitmap) -> Self {
+        let mut bits = vec![0; classes.max().map_or(0, |last| last as usize / 64 + 1)];
+        for class in &classes {
+            if let Some(word) = bits.get_mut(class as usize / 64) {
+                *word |= 1_u64 << (class % 64);
+            }
+        }
+        Self { owner, classes, bits }
+    }
+
+    fn holds(&self, class: u32) -> bool {
+        self.bits.get(class as usize / 64).is_some_and(|word| word >> (class % 64) & 1 == 1)
+    }
+
     /// Whether a version is visible.
     #[must_use]
     pub fn admits(&self, version: &Version) -> bool {
@@ -169,7 +153,7 @@ impl Predicate {
             Tier::Private => version.owner == self.owner,
             Tier::Shared => true,
         };
-        reaches && self.classes.contains(version.class())
+        reaches && self.holds(version.class())
     }
 
     /// The one user whose private items may be seen.

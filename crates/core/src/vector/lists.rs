@@ -14,10 +14,11 @@ use std::collections::BinaryHeap;
 
 /// The number of no list.
 const NONE: u16 = u16::MAX;
-/// A probe ends when so many rows in a row did not change what the answer has to reach,
+/// A probe ends when so many rows in a row, seen or not, did not change what the answer has to reach: whoever sees half of the
+/// rows looks through as many lists as one who sees all,
 const VAIN_MIN: u64 = 6_000;
-/// or a quarter of them, where so many had to be passed over for them,
-const PASSED_MIN: u64 = 20_000;
+/// so many of them may be seen and qualify, however many more lists that takes,
+const VAIN_SEEN_MIN: u64 = VAIN_MIN / 4;
 /// and they are at least one in so many of all that it compared: where vectors hardly gather, it looks further.
 const VAIN_SHARE: u64 = 2;
 
@@ -151,7 +152,6 @@ impl Scan for Probe<'_, '_> {
 
 impl Probe<'_, '_> {
     fn is_enough(&self, seen: u64, vain: u64, passed: u64) -> bool {
-        let wanted = if passed >= PASSED_MIN { VAIN_MIN / 4 } else { VAIN_MIN };
-        self.shortlist.share_of(vain) >= wanted && vain * VAIN_SHARE >= seen
+        passed >= VAIN_MIN && self.shortlist.share_of(vain) >= VAIN_SEEN_MIN && vain * VAIN_SHARE >= seen
     }
 }

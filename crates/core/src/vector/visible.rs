@@ -4,7 +4,7 @@ use crate::view::Row;
 use roaring::RoaringBitmap;
 
 /// A set with fewer of its range than one in this many is slow to ask: parts of it are sorted runs, not bits.
-const SPARSE: u64 = 8;
+const SPARSE: u64 = 16;
 
 pub(super) enum Visible<'a> {
     All,

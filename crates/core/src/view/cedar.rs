@@ -5,6 +5,7 @@
 use super::{IdentityView, Opened, Policy};
 use crate::access::Rules;
 use crate::log::{Entry, Event, Lsn};
+use std::borrow::Cow;
 
 /// A Cedar policy, and the interval of the log in which it stood.
 #[derive(Debug, Clone, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
@@ -46,18 +47,24 @@ impl CedarView {
         &self.rules
     }
 
-    /// The rules that stood at a position, if those were others: they are compiled for this question alone.
+    /// Where the rules were set that stand at a position: there, these very rules stand.
     #[must_use]
-    pub fn rules_before(&self, lsn: Lsn, identity: &IdentityView) -> Option<Rules> {
+    pub fn set_at(&self, lsn: Lsn) -> Lsn {
+        self.changed.min(lsn)
+    }
+
+    /// The rules that stand at a position. Others than those of now are compiled for this question alone.
+    #[must_use]
+    pub fn rules_at(&self, lsn: Lsn, identity: &IdentityView) -> Cow<'_, Rules> {
         if lsn >= self.changed {
-            return None;
+            return Cow::Borrowed(&self.rules);
         }
         let mut rules = Rules::default();
         let stood = self.rows.iter().filter(|row| row.from <= lsn && row.to.is_none_or(|to| lsn < to));
         for row in stood {
             rules.set(&row.name, &row.text, identity);
         }
-        Some(rules)
+        Cow::Owned(rules)
     }
 
     pub(super) fn apply(&mut self, entry: &Entry, opened: &Opened, identity: &IdentityView) {

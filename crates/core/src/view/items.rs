@@ -1,11 +1,14 @@
 //! Items and their versions as rows with an interval of the log each, so that any past moment is a filter, not a replay.
 
+mod absent;
 mod class;
+mod lists;
 mod recognition;
 mod seen;
 mod version;
 
 pub use class::Class;
+pub use lists::ClassLists;
 pub use seen::SeenRows;
 use version::Numbered;
 pub use version::{Item, Version};
@@ -59,6 +62,8 @@ pub struct ItemsView {
     version_of: HashMap<VersionId, Row>,
     #[cbor(skip)]
     class_of: HashMap<Class, u32>,
+    #[cbor(skip)]
+    class_lists: ClassLists,
     #[cbor(skip)]
     token_of: HashMap<Hash, Row>,
     #[cbor(skip)]
@@ -198,6 +203,12 @@ impl ItemsView {
         &self.classes
     }
 
+    /// The classes by what they are made with.
+    #[must_use]
+    pub const fn class_lists(&self) -> &ClassLists {
+        &self.class_lists
+    }
+
     /// The class of a version.
     #[must_use]
     pub fn class_of(&self, version: &Version) -> Option<&Class> {
@@ -227,21 +238,6 @@ impl ItemsView {
             return None;
         }
         self.versions_of(item).rev().find(|version| version.is_active_at(at))
-    }
-
-    /// The head of an item that a caller may see.
-    #[must_use]
-    pub fn visible_head(&self, id: ItemId, predicate: &Predicate, at: Moment) -> Option<(&Item, &Version)> {
-        let item = self.find_item(id)?;
-        let head = self.head_at(item, at)?;
-        predicate.admits(head).then_some((item, head))
-    }
-
-    /// The item, if any of its versions is visible.
-    #[must_use]
-    pub fn visible_item(&self, id: ItemId, predicate: &Predicate) -> Option<&Item> {
-        let item = self.find_item(id)?;
-        self.versions_of(item).any(|version| predicate.admits(version)).then_some(item)
     }
 
     /// Items among which everything is that may be seen, in the order they were made, from a row on.
@@ -416,6 +412,7 @@ impl ItemsView {
             return *row;
         }
         let row = self.classes.len() as u32;
+        self.class_lists.add(row, &class);
         self.classes.push(class.clone());
         self.class_of.insert(class, row);
         row

@@ -33,6 +33,11 @@ impl Latencies {
         self.0.extend_from_slice(&more.0);
     }
 
+    /// How many there were.
+    pub(super) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// What this share of them stayed below, in milliseconds.
     pub(super) fn ms(&self, share: f64) -> f64 {
         let mut sorted = self.0.clone();

@@ -128,6 +128,21 @@ impl Connection {
     pub(super) async fn post(&mut self, path: &str, body: &str) -> Result<u16> {
         let request =
             format!("POST {path} HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{body}", self.head, body.len());
+        self.send(&request).await
+    }
+
+    /// Gets a path and tells the status; the whole answer is kept.
+    pub(super) async fn get(&mut self, path: &str) -> Result<u16> {
+        let request = format!("GET {path} HTTP/1.1\r\n{}\r\n", self.head);
+        self.send(&request).await
+    }
+
+    /// The last answer, head and body, as it came.
+    pub(super) fn answer(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    async fn send(&mut self, request: &str) -> Result<u16> {
         self.stream.write_all(request.as_bytes()).await?;
         self.buffer.clear();
         loop {

@@ -4,11 +4,13 @@
 //! given again.
 
 use crate::access::BuiltIn;
-use crate::id::{AgentId, UserId};
+use crate::id::{AgentId, ResourceId, UserId};
+use crate::item::Tier;
 use crate::log::Holder;
 use crate::view::{Class, IdentityView, Moment, Views};
 use cedar_policy::{Context, Entity, EntityId, EntityTypeName, EntityUid, RestrictedExpression};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::LazyLock;
 
 /// The types of the schema.
@@ -113,23 +115,96 @@ pub(super) fn context(agent: &Entity) -> Option<Context> {
     Context::from_pairs([("agent".to_owned(), RestrictedExpression::new_entity_uid(agent.uid()))]).ok()
 }
 
-/// A class as an entity, with a number for its id.
-pub(super) fn fragment(class: &Class, number: u64) -> Option<Entity> {
-    let set = |uids: Vec<Option<EntityUid>>| {
-        let uids: Option<Vec<EntityUid>> = uids.into_iter().collect();
-        Some(RestrictedExpression::new_set(uids?.into_iter().map(RestrictedExpression::new_entity_uid)))
-    };
-    let agents = class.agents.iter().map(|id| uid(|kinds| &kinds.agent, id.to_string())).collect();
-    let resources = class.resources.iter().map(|id| uid(|kinds| &kinds.resource, id.to_string())).collect();
-    let labels = class.labels.iter().map(|label| RestrictedExpression::new_string(label.clone()));
-    let attributes = HashMap::from([
-        ("agents".to_owned(), set(agents)?),
-        ("resources".to_owned(), set(resources)?),
-        ("labels".to_owned(), RestrictedExpression::new_set(labels)),
-        text("kind", &class.kind),
-        text("tier", class.tier.as_str()),
-    ]);
-    Entity::new(uid(|kinds| &kinds.fragment, number.to_string())?, attributes, HashSet::new()).ok()
+/// What policies may read of a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Read {
+    agents: bool,
+    resources: bool,
+    labels: bool,
+    kind: bool,
+    tier: bool,
+}
+
+impl Read {
+    /// What this policy may read besides: an attribute is read by its name. Where anything is escaped, all of it.
+    pub(super) fn add(&mut self, policy: &str) {
+        let names = |name: &str| policy.contains(name) || policy.contains('\\');
+        self.agents |= names("agents");
+        self.resources |= names("resources");
+        self.labels |= names("labels");
+        self.kind |= names("kind");
+        self.tier |= names("tier");
+    }
+
+    /// As much of a class as is read: no policy tells two of the same traits apart.
+    pub(super) fn of<'a>(self, class: &'a Class) -> Traits<'a> {
+        Traits {
+            agents: self.agents.then_some(&class.agents),
+            resources: self.resources.then_some(&class.resources),
+            labels: self.labels.then_some(&class.labels),
+            kind: self.kind.then_some(&class.kind),
+            tier: self.tier.then_some(class.tier),
+        }
+    }
+}
+
+/// What of a class is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Traits<'a> {
+    agents: Option<&'a [AgentId]>,
+    resources: Option<&'a [ResourceId]>,
+    labels: Option<&'a [String]>,
+    kind: Option<&'a str>,
+    tier: Option<Tier>,
+}
+
+/// Makes entities of classes. Agents and resources recur: what each is called is worked out once.
+#[derive(Default)]
+pub(super) struct Fragments {
+    agents: HashMap<AgentId, EntityUid>,
+    resources: HashMap<ResourceId, EntityUid>,
+    made: u64,
+}
+
+impl Fragments {
+    /// An entity of these traits, with a number for its id.
+    pub(super) fn make(&mut self, traits: &Traits<'_>) -> Option<Entity> {
+        let mut attributes = HashMap::new();
+        if let Some(agents) = traits.agents {
+            let named = agents.iter().map(|id| known(&mut self.agents, *id, |kinds| &kinds.agent));
+            attributes.insert("agents".to_owned(), set(named)?);
+        }
+        if let Some(resources) = traits.resources {
+            let named = resources.iter().map(|id| known(&mut self.resources, *id, |kinds| &kinds.resource));
+            attributes.insert("resources".to_owned(), set(named)?);
+        }
+        if let Some(labels) = traits.labels {
+            let labels = labels.iter().map(|label| RestrictedExpression::new_string(label.clone()));
+            attributes.insert("labels".to_owned(), RestrictedExpression::new_set(labels));
+        }
+        attributes.extend(traits.kind.map(|kind| text("kind", kind)));
+        attributes.extend(traits.tier.map(|tier| text("tier", tier.as_str())));
+        self.made += 1;
+        Entity::new(uid(|kinds| &kinds.fragment, self.made.to_string())?, attributes, HashSet::new()).ok()
+    }
+}
+
+fn known<Id: Copy + Eq + Hash + ToString>(
+    known: &mut HashMap<Id, EntityUid>,
+    id: Id,
+    kind: fn(&Kinds) -> &EntityTypeName,
+) -> Option<EntityUid> {
+    if let Some(uid) = known.get(&id) {
+        return Some(uid.clone());
+    }
+    let made = uid(kind, id.to_string())?;
+    known.insert(id, made.clone());
+    Some(made)
+}
+
+fn set(uids: impl Iterator<Item = Option<EntityUid>>) -> Option<RestrictedExpression> {
+    let uids: Option<Vec<EntityUid>> = uids.collect();
+    Some(RestrictedExpression::new_set(uids?.into_iter().map(RestrictedExpression::new_entity_uid)))
 }
 
 /// What an entity that a policy names is called inside: users, agents and resources by id. None if it is that already.

@@ -1,6 +1,6 @@
 //! What versions are found by besides their ids: fingerprints, who wrote them, what they derive from.
 
-use super::{Alike, Item, ItemsView, Moment, Place, Row, Version};
+use super::{Alike, ClassLists, Item, ItemsView, Moment, Place, Row, Version};
 use crate::canonical::Hash;
 use crate::gate::Likeness;
 use crate::id::{AgentId, ItemId, VersionId};
@@ -153,6 +153,7 @@ impl ItemsView {
         self.version_of =
             self.versions.iter().enumerate().map(|(row, version)| (version.id, row as Row)).collect();
         self.class_of = self.classes.iter().cloned().zip(0..).collect();
+        self.class_lists = ClassLists::of(&self.classes);
         (self.owned, self.pooled) = (HashMap::new(), Vec::new());
         for (row, item) in self.items.iter().enumerate() {
             let first = item.versions.first().and_then(|first| self.versions.get(*first as usize));

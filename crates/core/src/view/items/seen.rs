@@ -45,16 +45,19 @@ impl SeenRows {
         (self.versions, self.ended) == (items.versions.len(), items.ended.len()) && self.agrees(predicate)
     }
 
-    /// Brings the rows up to the log. What came since is asked one by one; where the predicate admits other classes than
-    /// before, all is gathered anew.
+    /// Brings the rows up to the log and to a predicate of the same owner. What came since is asked one by one; of what there
+    /// was, the rows of classes that are admitted no more leave, and those of classes that are now come.
     pub fn follow(&mut self, items: &ItemsView, predicate: &Predicate) {
-        if !self.agrees(predicate) {
+        if predicate.owner() != self.predicate.owner() {
             *self = Self::gather(items, predicate);
             return;
         }
+        let (before, now) = (self.predicate.classes(), predicate.classes());
+        let (left, mut came) = (before - now, now - before);
+        came.remove_range(self.classes..);
+        self.change(items, &left, &came);
         let admits = |row: &Row| items.version(*row).is_some_and(|version| predicate.admits(version));
-        let came = (self.versions as Row..items.versions.len() as Row).filter(admits);
-        self.rows.extend(came);
+        self.rows.extend((self.versions as Row..items.versions.len() as Row).filter(admits));
         for (_, row) in items.ended.get(self.ended..).unwrap_or_default() {
             self.rows.remove(*row);
         }
@@ -62,6 +65,29 @@ impl SeenRows {
         self.classes = items.classes.len() as u32;
         self.versions = items.versions.len();
         self.ended = items.ended.len();
+    }
+
+    /// Takes the rows of some classes out and those of others in.
+    fn change(&mut self, items: &ItemsView, left: &RoaringBitmap, came: &RoaringBitmap) {
+        if left.is_empty() && came.is_empty() {
+            return;
+        }
+        let shared =
+            |classes: &RoaringBitmap| classes.iter().filter_map(|one| items.shared.get(&one)).union();
+        self.rows -= shared(left);
+        self.rows |= shared(came);
+        let Some(own) = items.live.get(&self.predicate.owner()) else { return };
+        if own.classes.is_disjoint(left) && own.classes.is_disjoint(came) {
+            return;
+        }
+        for row in &own.rows {
+            let class = items.version(row).map(|version| version.class);
+            if class.is_some_and(|class| left.contains(class)) {
+                self.rows.remove(row);
+            } else if class.is_some_and(|class| came.contains(class)) {
+                self.rows.insert(row);
+            }
+        }
     }
 
     /// Whether a predicate admits the same as before of the classes that there were. Every row of a later class came later

@@ -1,17 +1,17 @@
-//! Through the engine: how soon a read knows of a grant or a revocation, and whether a hidden item takes as long to be missing
-//! as one that never was.
+//! Through the engine and over HTTP: how soon a read knows of a grant or a revocation, and whether a hidden item takes as long
+//! to be missing as one that never was.
 
 use super::super::bare::now;
 use super::super::cloud::Chance;
 use super::super::latency::Latencies;
 use super::super::write;
-use super::world::{AGENTS, Memory, agent, user};
+use super::compiled::policy;
+use super::over_http;
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
-use tabellion_core::access::visible_to_pair;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::read_write;
 use tabellion_core::id::ItemId;
@@ -27,26 +27,9 @@ const CHANGES: usize = 100;
 /// How long a full queue is given, and how often.
 const PAUSE: Duration = Duration::from_millis(20);
 const RETRIES_MAX: usize = 1_000;
-/// Predicates that are compiled.
-const COMPILED: u64 = 100;
 
 fn told(Refusal { code, message, .. }: Refusal) -> anyhow::Error {
     anyhow!("{}: {message}", code.as_str())
-}
-
-/// How long it takes to find out anew what a caller may see among so many classes: for pairs, and for people, who see what any
-/// of their agents would show them.
-pub(super) fn compiled(classes: u64) -> Value {
-    let mut memory = Memory::default();
-    memory.tie();
-    (0..classes).for_each(|number| memory.take_class(number, classes));
-    let (mut pairs, mut people) = (Latencies::default(), Latencies::default());
-    for number in 0..COMPILED {
-        let (user, through) = (user(number), agent(number % AGENTS));
-        pairs.time(|| visible_to_pair(user, Some(through), &memory.views, memory.now()));
-        people.time(|| visible_to_pair(user, None, &memory.views, memory.now()));
-    }
-    json!({"classes": classes, "pair": pairs.json(), "person": people.json()})
 }
 
 /// An engine with a user whose items are of so many classes, and a stranger.
@@ -55,6 +38,8 @@ struct Through {
     admin: Call,
     reader: Call,
     stranger: Call,
+    /// The stranger's key.
+    key: String,
     agent: String,
     resources: Vec<String>,
     /// Each with the numbers of its resources.
@@ -67,10 +52,16 @@ pub(super) fn measured(folder: &Path, classes: u64, gets: u64) -> Result<Value> 
     runtime.block_on(async {
         let through = Through::new(folder, usize::try_from(classes)?).await?;
         let changes = through.changes().await?;
-        let absent = through.absent(usize::try_from(gets)?).await?;
-        let engine = through.engine;
+        let gets = usize::try_from(gets)?;
+        let absent = through.absent(gets).await?;
+        through.engine.set_policy(&through.admin, "secrets", policy("resource-0")).await.map_err(told)?;
+        let changes_cedar = through.changes().await?;
+        let Through { engine, key, items, .. } = through;
         tokio::task::spawn_blocking(move || engine.close()).await?;
-        Ok(json!({"classes": classes, "changes": changes, "absent": absent}))
+        let items: Vec<ItemId> = items.into_iter().map(|(item, _)| item).collect();
+        let http = over_http::absent(folder, &key, &items, gets).await?;
+        let changes = json!({"plain": changes, "cedar": changes_cedar});
+        Ok(json!({"classes": classes, "changes": changes, "absent": {"engine": absent, "http": http}}))
     })
 }
 
@@ -86,10 +77,10 @@ impl Through {
             engine.grant(&admin, edge, EdgeTerms::default()).await.map_err(told)?;
             resources.push(made.id.to_string());
         }
-        let reader = caller(&engine, &admin, "reader").await?;
-        let stranger = caller(&engine, &admin, "stranger").await?;
+        let (reader, _) = caller(&engine, &admin, "reader").await?;
+        let (stranger, key) = caller(&engine, &admin, "stranger").await?;
         let (agent, items) = (by.id.to_string(), Vec::new());
-        let mut through = Self { engine, admin, reader, stranger, agent, resources, items };
+        let mut through = Self { engine, admin, reader, stranger, key, agent, resources, items };
         through.fill(classes).await?;
         Ok(through)
     }
@@ -149,16 +140,13 @@ impl Through {
         let (mut hidden, mut random) = (Latencies::default(), Latencies::default());
         let mut chance = Chance::new(17);
         for number in 0..gets {
-            let (item, _) = self.items.get(number % self.items.len()).context("no item")?;
-            let mut never = [0; 16];
-            never.chunks_mut(8).for_each(|half| half.copy_from_slice(&chance.next().to_be_bytes()));
-            let never = ItemId::from_bytes(never);
+            let (item, _) = self.items.get(out_of_order(number, self.items.len())).context("no item")?;
+            let never = never(&mut chance);
             for (id, latencies) in in_turn(number, (*item, &mut hidden), (never, &mut random)) {
                 self.must_miss(&id.to_string(), latencies).await?;
             }
         }
-        let ratio = hidden.ms(0.5) / random.ms(0.5);
-        Ok(json!({"gets": gets, "hidden": hidden.json(), "random": random.json(), "ratio_p50": ratio}))
+        Ok(missed(&hidden, &random))
     }
 
     /// Reads what must be missing. Reads come faster here than their rows can be put on the trail: a queue that is full is
@@ -179,16 +167,38 @@ impl Through {
     }
 }
 
+/// The place of a number among so many, neighbours far apart: who guesses ids does not go by the order of rows.
+pub(super) const fn out_of_order(number: usize, many: usize) -> usize {
+    match number.wrapping_mul(7_919).checked_rem(many) {
+        Some(place) => place,
+        None => 0,
+    }
+}
+
+/// An id that never was.
+pub(super) fn never(chance: &mut Chance) -> ItemId {
+    let mut bytes = [0; 16];
+    bytes.chunks_mut(8).for_each(|half| half.copy_from_slice(&chance.next().to_be_bytes()));
+    ItemId::from_bytes(bytes)
+}
+
+/// Times of what is hidden beside those of what never was.
+pub(super) fn missed(hidden: &Latencies, random: &Latencies) -> Value {
+    let ratio = hidden.ms(0.5) / random.ms(0.5);
+    json!({"gets": hidden.len(), "hidden": hidden.json(), "random": random.json(), "ratio_p50": ratio})
+}
+
 /// Both, now one first, now the other.
-fn in_turn<T>(number: usize, one: T, other: T) -> [T; 2] {
+pub(super) fn in_turn<T>(number: usize, one: T, other: T) -> [T; 2] {
     if number.is_multiple_of(2) { [one, other] } else { [other, one] }
 }
 
-async fn caller(engine: &Engine, admin: &Call, name: &str) -> Result<Call> {
+/// A user with a key.
+async fn caller(engine: &Engine, admin: &Call, name: &str) -> Result<(Call, String)> {
     engine.create_user(admin, name, None).await.map_err(told)?;
     let key = engine.create_key(admin, Some(name), Some("writer"), None).await.map_err(told)?;
     let caller = engine.authenticate(&key.secret).map_err(told)?;
-    Ok(Call { caller, request_id: None, trace: None })
+    Ok((Call { caller, request_id: None, trace: None }, key.secret))
 }
 
 /// Refuses any answer but the one for what is missing.

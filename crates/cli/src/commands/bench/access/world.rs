@@ -50,7 +50,7 @@ pub(super) fn agent(number: u64) -> AgentId {
     AgentId::from_bytes(id(2, number))
 }
 
-fn resource(number: u64) -> ResourceId {
+pub(super) fn resource(number: u64) -> ResourceId {
     ResourceId::from_bytes(id(3, number))
 }
 
@@ -78,7 +78,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    fn apply(&mut self, event: Event, opened: &Opened, passage: Option<&Passage>) {
+    pub(super) fn apply(&mut self, event: Event, opened: &Opened, passage: Option<&Passage>) {
         self.lsn += 1;
         let time = Timestamp::from_micros(1_000_000_000_000).plus(Period::from_secs(self.lsn / 100));
         let actor = Actor { user: None, agent: None };
@@ -116,7 +116,7 @@ impl Memory {
         }
     }
 
-    fn grant(&mut self, edge: Edge) {
+    pub(super) fn grant(&mut self, edge: Edge) {
         let granted = GrantedEdge { edge, support: Support::Direct, not_before: None, expires_at: None };
         self.apply(Event::EdgeGranted(granted), &Opened::Nothing, None);
     }
@@ -159,6 +159,18 @@ fn written(
     }
 }
 
+/// What one of many users wrote, of any class; some of it is a measured caller's own.
+fn written_by_many(number: u64, classes: u64) -> WrittenVersion {
+    let callers = REACHES.len() as u64;
+    let (tier, owner) = if number % PRIVATE_EVERY == 7 {
+        (Tier::Private, number / PRIVATE_EVERY % callers)
+    } else {
+        (Tier::Shared, number % USERS)
+    };
+    let of = Chance::new(number.wrapping_mul(0xa24b_aed4_963e_e407)).next() % classes.max(1);
+    written(number, user(owner), tier, class(of, classes))
+}
+
 /// The same items twice, shared and not, with their vectors.
 pub(super) struct World {
     pub(super) cloud: Cloud,
@@ -178,13 +190,11 @@ impl World {
         world.shared.tie();
         world.alone.grant(Edge::Invoke(alone(), agent(0)));
         let mut progress = Progress::of("taking in items");
-        let mut chance = Chance::new(5);
         for from in (0..items).step_by(CHUNK as usize) {
-            for (number, item) in (from..).zip(drawn(&world.cloud, from..items.min(from + CHUNK))) {
-                let (vector, opened, passage) = item.context("an item was not drawn")?;
-                world.vectors.insert(Row::try_from(number)?, &vector)?;
-                world.take(number, chance.next() % classes.max(1), classes, &opened, &passage);
-            }
+            let drawn = drawn(&world.cloud, from..items.min(from + CHUNK));
+            let drawn: Vec<Drawn> =
+                drawn.into_iter().collect::<Option<_>>().context("an item was not drawn")?;
+            world.take(from, &drawn, classes)?;
             progress.at(from, items);
         }
         drop(progress);
@@ -192,17 +202,27 @@ impl World {
         Ok(world)
     }
 
-    fn take(&mut self, number: u64, of: u64, classes: u64, opened: &Opened, passage: &Passage) {
-        let callers = REACHES.len() as u64;
-        let (tier, owner) = if number % PRIVATE_EVERY == 7 {
-            (Tier::Private, number / PRIVATE_EVERY % callers)
-        } else {
-            (Tier::Shared, number % USERS)
-        };
-        let shared = written(number, user(owner), tier, class(of, classes));
-        self.shared.apply(Event::VersionWritten(shared), opened, Some(passage));
-        let own = written(number, alone(), Tier::Private, (vec![agent(0)], Vec::new()));
-        self.alone.apply(Event::VersionWritten(own), opened, Some(passage));
+    /// Takes items in, both ways at a time.
+    fn take(&mut self, from: u64, drawn: &[Drawn], classes: u64) -> Result<()> {
+        let Self { shared, alone: own, vectors, .. } = self;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for (number, (_, opened, passage)) in (from..).zip(drawn) {
+                    let written = written_by_many(number, classes);
+                    shared.apply(Event::VersionWritten(written), opened, Some(passage));
+                }
+            });
+            scope.spawn(|| {
+                for (number, (_, opened, passage)) in (from..).zip(drawn) {
+                    let written = written(number, alone(), Tier::Private, (vec![agent(0)], Vec::new()));
+                    own.apply(Event::VersionWritten(written), opened, Some(passage));
+                }
+            });
+            for (number, (vector, ..)) in (from..).zip(drawn) {
+                vectors.insert(Row::try_from(number)?, vector)?;
+            }
+            Ok(())
+        })
     }
 
     fn list(&mut self, items: u64) -> Result<()> {
@@ -223,11 +243,11 @@ impl World {
     }
 }
 
-type Item = Option<(Vec<f32>, Opened, Passage)>;
+type Drawn = (Vec<f32>, Opened, Passage);
 
 /// Items by number, drawn and taken apart on every core.
-fn drawn(cloud: &Cloud, numbers: std::ops::Range<u64>) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
+fn drawn(cloud: &Cloud, numbers: std::ops::Range<u64>) -> Vec<Option<Drawn>> {
+    let mut items: Vec<Option<Drawn>> = Vec::new();
     items.resize_with(numbers.clone().count(), || None);
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let part = items.len().div_ceil(threads).max(1);
@@ -244,7 +264,7 @@ fn drawn(cloud: &Cloud, numbers: std::ops::Range<u64>) -> Vec<Item> {
     items
 }
 
-fn one(cloud: &Cloud, number: u64, analyser: &mut Analyser) -> Item {
+fn one(cloud: &Cloud, number: u64, analyser: &mut Analyser) -> Option<Drawn> {
     let content = Content::plain("fact", text(number));
     let content = serde_json::to_vec(&content).ok()?;
     let opened = Opened::Version(OpenedVersion { namespace: String::new(), content, provenance: Vec::new() });

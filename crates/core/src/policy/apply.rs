@@ -106,7 +106,7 @@ impl Composed {
             return content.clone();
         }
         let text = |text: &String| self.transform(text, ground);
-        let found = || first_sentence(&content.text).filter(|_| self.chain.extract);
+        let found = || if self.chain.extract { first_sentence(&content.text) } else { None };
         let key = match &content.key {
             Some(key) => Some(text(key)),
             None => found().map(|key| text(&key)).filter(|key| !key.is_empty()),

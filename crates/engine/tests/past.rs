@@ -15,7 +15,6 @@ use tabellion_engine::reply::EdgeTerms;
 
 const USERS: usize = 3;
 const AGENTS: usize = 3;
-const RESOURCES: usize = 3;
 /// Items that `who` is asked about at each position.
 const ASKED: usize = 4;
 

@@ -60,7 +60,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     /// SHARE-5, SHARE-35, SHARE-36: a sight that follows every change shows what one made anew shows, whatever changed: edges,
     /// roles, policies, or what there is to see.

@@ -278,6 +278,8 @@ def test_a_person_decides_on_the_words_of_the_model(governed, scribe):
     restart; if policies would make something else of it by then, nothing is committed."""
     world = governed()
     ana, bot = world.pair()
+    refusal(bot.send(novel(), layer="semantic"), 422, "EVIDENCE_NOT_INDEPENDENT", "factual")
+    assert not scribe.asked, "what a gate of the server refuses no model sees"
     text, words = novel(), novel()
     scribe.says = lambda *_: {"memories": [{"key": "a topic", "text": words}]}
     held = bot.held(text, layer="semantic", evidence=[world.said(f"{text} {words}")])

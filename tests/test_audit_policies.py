@@ -1,7 +1,10 @@
 """The trail says which policies shaped what was read and written, in which version, and whether they changed a text."""
 
+from datetime import UTC, datetime
+
 import pytest
 
+from callers import rfc3339
 from grpc_caller import GrpcCaller
 from server import Server
 from test_sharing import CARD, Team, unique
@@ -32,8 +35,8 @@ def sync(bin, tmp_path):
 
 
 def test_reads_name_the_policies_that_shaped_them(sync):
-    """SHARE-33: get, list, search and provenance each say in their one row which policies held, in which version, and whether
-    what was given is another text than is kept."""
+    """SHARE-33: get, list, search and provenance each say in their one row which policies held, in which version, and
+    whether what was given is another text than is kept."""
     team = sync
     made = team.one.write(f"paid with {CARD}", tier="private")["id"]
     plain = team.one.write(unique("the door is green"), tier="private")["id"]
@@ -77,8 +80,8 @@ def test_old_rows_keep_the_versions_that_held(sync):
 
 
 def test_writes_name_the_policies_that_shaped_them(team):
-    """SHARE-33: the row of a write says which policies held for what is kept and what is shared, and whether either is another
-    text than was sent; a held write and a decision too."""
+    """SHARE-33: the row of a write says which policies held for what is kept and what is shared, and whether either is
+    another text than was sent; a held write and a decision too."""
     text = unique("The window is open")
     team.one.write(text)
     assert shaped(team.one, "write") == ({"share-all": 1}, False)
@@ -90,8 +93,10 @@ def test_writes_name_the_policies_that_shaped_them(team):
     team.one.write(f"{unique('Her card')} is {CARD}", tier="private")
     assert shaped(team.one, "write") == ({"keep": 1}, True)
     text = f"{unique('His card')} is {CARD}"
-    source = {"source_type": "human_input", "source_uri": "chat://1", "accessed_at": "2026-11-15T00:00:00Z", "excerpt": text}
-    held = team.one.ask("POST", "/v1/items", {"text": text, "layer": "semantic", "evidence": [source], "tier": "private"}, expect=202)
+    now = rfc3339(datetime.now(UTC))
+    source = {"source_type": "human_input", "source_uri": "chat://1", "accessed_at": now, "excerpt": text}
+    body = {"text": text, "layer": "semantic", "evidence": [source], "tier": "private"}
+    held = team.one.ask("POST", "/v1/items", body, expect=202)
     assert shaped(team.one, "write") == ({"keep": 1}, True)
     person = team.people[0]
     person.ask("POST", f"/v1/reviews/{held['pending_id']}:decide", {"decision": "approve", "reason": "seen"})
@@ -99,8 +104,8 @@ def test_writes_name_the_policies_that_shaped_them(team):
 
 
 def test_users_read_their_own_rows_and_auditors_all(team):
-    """SHARE-33: rows, with their policies, are those of who asks; auditors see everybody's, and names are resolved for both, over
-    gRPC as over REST. The trail itself holds no name: it says where each policy was set."""
+    """SHARE-33: rows, with their policies, are those of who asks; auditors see everybody's, and names are resolved for
+    both, over gRPC as over REST. The trail itself holds no name: it says where each policy was set."""
     team.one.write(f"{unique('The card')} is {CARD}")
     team.two.write(unique("The door is blue"))
     assert {row["user"] for row in rows(team.one, "write")} == {team.one.user}

@@ -43,8 +43,8 @@ def flagged(caller):
 
 
 def test_a_contradiction_is_told_to_who_sees_both_sides(team):
-    """SHARE-44: two shared sides show to everybody who sees both, and to nobody who sees one of them only; a revoked edge takes
-    the report away, and a new one brings it back."""
+    """SHARE-44: two shared sides show to everybody who sees both, and to nobody who sees one of them only; a revoked edge
+    takes the report away, and a new one brings it back."""
     name = thing()
     secret = team.resource()
     vault = team.agent()
@@ -75,8 +75,8 @@ def against_or_missing(caller, id):
 
 
 def test_one_private_side_is_told_to_its_owner_alone(team):
-    """SHARE-44, SHARE-43: a private side makes the report private to its owner; the writer of the other side is told nothing,
-    when they write and when they read."""
+    """SHARE-44, SHARE-43: a private side makes the report private to its owner; the writer of the other side is told
+    nothing, when they write and when they read."""
     name = thing()
     mine = team.one.write(f"{name} has 3 cats", tier="private")["id"]
     answer = team.two.write(f"{name} has 5 cats", tier="shared")
@@ -152,13 +152,14 @@ def test_what_others_ask_for_changes_no_answer(team):
 
 
 def test_who_contributed_is_told_to_nobody_else(team):
-    """SHARE-47: no reply to another names the contributor of a shared item or what they were doing; they see it themselves."""
+    """SHARE-47: no reply to another names the contributor of a shared item or what they were doing; they see it
+    themselves."""
     made = team.one.write("The archive is in the cellar", tier="both", task_id="task-of-mine", session_id="session-of-mine",
                           justification="because I looked", trace_id="trace-of-mine")
     copy, mine = made["shared_id"], {team.one.user, team.people[0].name, "of-mine", "I looked"}
-    paths = [f"/v1/items/{copy}", f"/v1/items/{copy}/provenance", f"/v1/items/{copy}/versions", "/v1/items", "/v1/audit?limit=500"]
-    replies = [team.two.ask("GET", path) for path in paths]
-    replies += [team.two.ask("POST", "/v1/search", {"query": "archive cellar"}), team.two.ask("GET", f"/v1/items/{copy}/explain")]
+    paths = [f"/v1/items/{copy}{path}" for path in ("", "/provenance", "/versions", "/explain")]
+    replies = [team.two.ask("GET", path) for path in [*paths, "/v1/items", "/v1/audit?limit=500"]]
+    replies.append(team.two.ask("POST", "/v1/search", {"query": "archive cellar"}))
     for reply in replies:
         assert not [word for word in mine if word in json.dumps(reply)], reply
     own = team.one.ask("GET", f"/v1/items/{copy}/provenance")
@@ -173,8 +174,8 @@ def red(name, **more):
 
 
 def test_merges_stay_within_owner_tier_and_class(team):
-    """SHARE-46, SHARE-42: what says the same for another user, in the other tier or from other resources is an item of its own,
-    and the writer is told nothing of it."""
+    """SHARE-46, SHARE-42: what says the same for another user, in the other tier or from other resources is an item of its
+    own, and the writer is told nothing of it."""
     name = thing()
     mine = team.one.write(**red(name, tier="shared", fields={"a": 1}))
     others = [
@@ -194,8 +195,8 @@ def test_merges_stay_within_owner_tier_and_class(team):
 
 
 def test_what_is_merged_has_the_provenance_of_both(team):
-    """SHARE-46: agents, resources and evidence of both are those of the merged item, so that nobody sees it who would not see
-    both."""
+    """SHARE-46: agents, resources and evidence of both are those of the merged item, so that nobody sees it who would not
+    see both."""
     name = thing()
     plain, rich = team.agent(), team.agent()
     extra = team.resource()
@@ -215,7 +216,8 @@ def test_what_is_merged_has_the_provenance_of_both(team):
 
 
 def test_a_withdrawn_source_flags_what_others_made_of_it(team):
-    """SHARE-46: what was derived from a shared item is flagged when that is taken back, for its own owner and nobody else."""
+    """SHARE-46: what was derived from a shared item is flagged when that is taken back, for its own owner and nobody
+    else."""
     source = team.one.write("The old map shows a ford", tier="shared")["id"]
     assert team.two.found("old map ford") == [source]
     version = team.two.get(source)["version"]
@@ -230,8 +232,8 @@ def test_a_withdrawn_source_flags_what_others_made_of_it(team):
 
 
 def test_a_flag_tells_others_nothing_of_a_private_source(team):
-    """SHARE-39, SHARE-46: a shared item that rests on a private one is flagged when that is taken back: its owner is told, and
-    nobody who cannot see what happened."""
+    """SHARE-39, SHARE-46: a shared item that rests on a private one is flagged when that is taken back: its owner is told,
+    and nobody who cannot see what happened."""
     source = team.one.write("My own notes on the ford", tier="private")
     made = team.one.write("There is a ford by the mill", tier="shared", derived_from=[source["version"]])["id"]
     assert team.two.get(made)["id"] == made

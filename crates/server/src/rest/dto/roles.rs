@@ -36,7 +36,7 @@ pub(crate) struct SetRoleBody {
 
 /// A role, and who holds it.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Role)]
+#[schema(as = RoleDescription)]
 pub(crate) struct RoleBody {
     /// Its id.
     #[schema(value_type = RoleIdText)]

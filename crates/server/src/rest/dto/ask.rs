@@ -124,7 +124,7 @@ pub(crate) struct ResourceCallBody {
     #[schema(value_type = Object)]
     pub(crate) args: Map<String, Value>,
     /// The piece of work that this belongs to: what is written with the same `trace_id` counts as made from the answer.
-    #[schema(max_length = 256)]
+    #[schema(min_length = 1, max_length = 256)]
     pub(crate) trace_id: Option<String>,
 }
 

@@ -1,6 +1,7 @@
 """Sharing: what goes to the shared pool, what policies make of it, and what follows what was read."""
 
 import itertools
+import time
 
 import pytest
 
@@ -155,6 +156,34 @@ def test_what_was_read_is_inherited(team):
     reader.search(word)
     loose = reader.get(reader.write(unique("and again"), trace_id="t3", tier="private")["id"])
     assert sorted(loose["agents"]) == sorted([fresh, team.agent_id])
+
+
+def test_a_restart_launders_nothing(clock):
+    """SHARE-9: what an agent was given before the server stopped, one way or the other, is inherited by what it writes after
+    it has started again, in the trace that it was given in and for as long as that lasts."""
+    team = Team(clock.server)
+    word = unique("The vault opens at nine")
+    team.one.write(word)
+    fresh = team.agent()
+    team.grant("ar", fresh, team.resource_id)
+    reader = team.pair(team.people[1], fresh)
+
+    def agents(**trace):
+        return set(reader.get(reader.write(unique("so it is"), tier="private", **trace)["id"])["agents"])
+
+    assert reader.search(word, trace_id="t1")
+    for stop in (clock.server.kill, clock.server.stop):
+        time.sleep(1.5)  # Rows of reads are durable within a second.
+        stop()
+        clock.server.start()
+        clock.set(clock.now)
+        assert agents(trace_id="t1") == {fresh, team.agent_id}
+    time.sleep(1.5)
+    clock.advance(minutes=31)
+    clock.server.stop()
+    clock.server.start()
+    clock.set(clock.now)
+    assert agents(trace_id="t1") == {fresh}
 
 
 def test_an_implicit_trace_ends_after_half_an_hour(clock):

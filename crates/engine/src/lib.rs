@@ -186,6 +186,7 @@ impl Engine {
             news: self.inner.news.clone(),
         };
         let tenant = Tenant::open(id, &options).map(Arc::new)?;
+        tenant.recall().map_err(|error| OpenError(format!("the trail cannot be read: {error}")))?;
         kept::start(&tenant).map_err(|error| OpenError(format!("no thread for deferrals: {error}")))?;
         reverify::start(&tenant).map_err(|error| OpenError(format!("no thread for sweeps: {error}")))?;
         Ok(tenant)

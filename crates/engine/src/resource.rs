@@ -18,7 +18,7 @@ use tabellion_core::rank::dot;
 use tabellion_core::time::Period;
 
 /// The name of this operation on the trail.
-const ACTION: &str = "resource_call";
+pub(crate) const ACTION: &str = "resource_call";
 /// The name of a trace.
 const TRACE_BYTES_MAX: usize = 256;
 /// Documents that are compared by meaning, of those that have most of the words.

@@ -2,6 +2,9 @@
 //!
 //! A trace is a name that a caller gives to one piece of work. What is read without one belongs to the one implicit trace of
 //! the pair, which ends after half an hour without a read; a write inherits from that one and from the trace that it names.
+//! Traces are in memory; a start takes them in again from the trail.
+
+mod recall;
 
 use crate::Call;
 use crate::reply::ItemReply;
@@ -81,6 +84,14 @@ struct Pair {
 }
 
 impl Pair {
+    /// A trace by its name; the implicit one has none.
+    fn trace(&mut self, name: Option<Hash>) -> &mut Seen {
+        match name {
+            None => &mut self.implicit,
+            Some(name) => self.named.entry(name).or_default(),
+        }
+    }
+
     /// Forgets traces that nobody has read in for long; what is too much counts for the implicit one.
     fn tidy(&mut self, now: Timestamp) {
         let idle = |seen: &Seen| now.since(seen.last) >= IDLE;
@@ -102,6 +113,11 @@ impl Traces {
         let pair = all.entry((caller.user(), caller.agent())).or_default();
         pair.tidy(now);
         run(pair)
+    }
+
+    fn put(&self, (user, agent, trace): recall::Name, seen: &Seen) {
+        let mut all = self.0.lock();
+        all.entry((user, agent)).or_default().trace(trace).join(seen);
     }
 }
 
@@ -130,10 +146,7 @@ impl Tenant {
 
     fn add_seen(&self, call: &Call, seen: &Seen) {
         let trace = call.trace.as_deref().map(|trace| self.trace(trace));
-        self.traces.with(&call.caller, self.now(), |pair| match trace {
-            None => pair.implicit.join(seen),
-            Some(trace) => pair.named.entry(trace).or_default().join(seen),
-        });
+        self.traces.with(&call.caller, self.now(), |pair| pair.trace(trace).join(seen));
     }
 
     fn seen_in(&self, made: &Made) -> Seen {

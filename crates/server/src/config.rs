@@ -5,6 +5,7 @@
 //! that a configuration can be shown to anyone.
 
 mod advisers;
+mod chat;
 mod governance;
 mod identity;
 mod orchestrator;

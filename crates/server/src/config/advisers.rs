@@ -1,6 +1,7 @@
 //! `[[governance.gates]]` and `[governance.judge]`: who outside this process is asked about writes.
 
 use super::ConfigError;
+use super::chat::{Models, check_time};
 use crate::gates::{Place, Remote};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use tabellion_core::gate::GateName;
 use tabellion_core::item::Layer;
 use tabellion_engine::ports::{Advisers, RemoteGate};
-use tabellion_models::{ApiKey, Bench, ChatJudge};
+use tabellion_models::ChatJudge;
 use tokio::runtime::Handle;
 use tonic::codegen::http::Uri;
 
@@ -17,7 +18,7 @@ const GATES_MAX: usize = 8;
 const NAME_CHARS_MAX: usize = 64;
 const MODELS_MAX: usize = 5;
 /// The longest that anybody may take: a write waits for it.
-const TIME_MS_MAX: u64 = 30_000;
+pub(super) const TIME_MS_MAX: u64 = 30_000;
 
 /// A gate outside this process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,13 +73,6 @@ pub(super) fn wrong(what: impl Into<String>) -> ConfigError {
     ConfigError::Advisers(what.into())
 }
 
-pub(super) fn check_time(name: &str, ms: u64) -> Result<(), ConfigError> {
-    match ms {
-        1..=TIME_MS_MAX => Ok(()),
-        _ => Err(wrong(format!("{name}.timeout_ms must be 1 to {TIME_MS_MAX}"))),
-    }
-}
-
 impl Gate {
     fn place(&self) -> Result<Place, ConfigError> {
         let name = format!("governance.gates `{}`", self.name);
@@ -87,7 +81,7 @@ impl Gate {
             let rule = format!("a name of 1 to {NAME_CHARS_MAX} letters, digits, - and _");
             return Err(wrong(format!("governance.gates: each gate needs {rule}")));
         }
-        check_time(&name, self.timeout_ms)?;
+        check_time(&name, self.timeout_ms, TIME_MS_MAX)?;
         Ok(Place {
             name: self.name.clone(),
             origin: origin(&self.url).ok_or_else(|| {
@@ -133,30 +127,15 @@ fn logged_layers(words: &[String]) -> Option<Vec<Layer>> {
 }
 
 impl JudgeModels {
-    fn check(&self) -> Result<(), ConfigError> {
-        if self.url.is_empty() {
-            return Ok(());
+    fn place(&self) -> Models<'_> {
+        Models {
+            section: "governance.judge",
+            url: &self.url,
+            names: &self.models,
+            names_max: MODELS_MAX,
+            timeout_ms: self.timeout_ms,
+            timeout_ms_max: TIME_MS_MAX,
         }
-        let named: BTreeSet<&String> = self.models.iter().filter(|model| !model.trim().is_empty()).collect();
-        if named.len() != self.models.len() || !(1..=MODELS_MAX).contains(&named.len()) {
-            return Err(wrong(format!(
-                "governance.judge.models must name 1 to {MODELS_MAX} models, each once"
-            )));
-        }
-        check_time("governance.judge", self.timeout_ms)
-    }
-
-    fn open(&self, key: Option<String>) -> Result<Option<ChatJudge>, ConfigError> {
-        if self.url.is_empty() {
-            return Ok(None);
-        }
-        let bench = Bench {
-            url: self.url.clone(),
-            models: self.models.clone(),
-            key: key.map(ApiKey::new),
-            time_max: Duration::from_millis(self.timeout_ms),
-        };
-        ChatJudge::open(bench).map(Some).map_err(|error| wrong(format!("governance.judge: {error}")))
     }
 }
 
@@ -169,7 +148,7 @@ pub(super) fn check(gates: &[Gate], judge: &JudgeModels) -> Result<(), ConfigErr
         return Err(wrong("governance.gates: two gates have the same name"));
     }
     gates.iter().try_for_each(|gate| gate.place().map(drop))?;
-    judge.check()
+    judge.place().check()
 }
 
 /// Everybody named, ready to be asked. Contacts nobody.
@@ -185,7 +164,7 @@ pub(super) fn open(
     };
     Ok(Advisers {
         gates: gates.iter().map(remote).collect::<Result<_, ConfigError>>()?,
-        judge: judge.open(key)?.map(|judge| Arc::new(judge) as Arc<_>),
+        judge: judge.place().open(key, ChatJudge::open)?.map(|judge| Arc::new(judge) as Arc<_>),
         scribe: None,
     })
 }

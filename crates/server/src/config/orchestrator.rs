@@ -3,6 +3,8 @@
 //! Invariant (no address by a call): where a resource is reached, and with which key, stands in the operator's file and
 //! environment alone; no operation of the interface can set or change it.
 
+use super::advisers::wrong;
+use super::chat::{Models, check_time};
 use super::{Config, ConfigError};
 use crate::resources::{Address, HttpResource, McpTool};
 use serde::{Deserialize, Serialize};
@@ -15,7 +17,7 @@ use std::time::Duration;
 use tabellion_core::orchestrate::Documents;
 use tabellion_core::schema::Arguments;
 use tabellion_engine::{AskLimits, Configured, Equipment, How};
-use tabellion_models::{ApiKey, Bench, ChatModel};
+use tabellion_models::ChatModel;
 
 const RESOURCES_MAX: usize = 256;
 const MODELS_MAX: usize = 5;
@@ -111,17 +113,6 @@ impl ResourceKind {
     }
 }
 
-fn wrong(what: impl Into<String>) -> ConfigError {
-    ConfigError::Advisers(what.into())
-}
-
-fn check_time(name: &str, ms: u64) -> Result<(), ConfigError> {
-    match ms {
-        1..=TIME_MS_MAX => Ok(()),
-        _ => Err(wrong(format!("{name}.timeout_ms must be 1 to {TIME_MS_MAX}"))),
-    }
-}
-
 impl Orchestrator {
     fn check(&self) -> Result<(), ConfigError> {
         for (name, is_fine) in [
@@ -133,27 +124,18 @@ impl Orchestrator {
                 return Err(ConfigError::NoRoom("orchestrator", name));
             }
         }
-        if self.url.is_empty() {
-            return Ok(());
-        }
-        let named = self.models.iter().filter(|model| !model.trim().is_empty()).count();
-        if named != self.models.len() || !(1..=MODELS_MAX).contains(&named) {
-            return Err(wrong(format!("orchestrator.models must name 1 to {MODELS_MAX} models")));
-        }
-        check_time("orchestrator", self.timeout_ms)
+        self.place().check()
     }
 
-    fn model(&self, key: Option<String>) -> Result<Option<ChatModel>, ConfigError> {
-        if self.url.is_empty() {
-            return Ok(None);
+    fn place(&self) -> Models<'_> {
+        Models {
+            section: "orchestrator",
+            url: &self.url,
+            names: &self.models,
+            names_max: MODELS_MAX,
+            timeout_ms: self.timeout_ms,
+            timeout_ms_max: TIME_MS_MAX,
         }
-        let bench = Bench {
-            url: self.url.clone(),
-            models: self.models.clone(),
-            key: key.map(ApiKey::new),
-            time_max: Duration::from_millis(self.timeout_ms),
-        };
-        ChatModel::open(bench).map(Some).map_err(|error| wrong(format!("orchestrator: {error}")))
     }
 }
 
@@ -163,7 +145,7 @@ impl ResourceAt {
         if self.name.is_empty() || self.name.len() > 64 {
             return Err(wrong("resources: each needs the name of a resource of its tenant"));
         }
-        check_time(&name, self.timeout_ms)?;
+        check_time(&name, self.timeout_ms, TIME_MS_MAX)?;
         let is_documents = self.kind == ResourceKind::KbSearch;
         if is_documents && (self.file.as_os_str().is_empty() || !self.url.is_empty() || self.args.is_some()) {
             return Err(wrong(format!(
@@ -266,7 +248,7 @@ impl Config {
         Ok(Equipment {
             enabled: orchestrator.enabled,
             resources: self.resources.iter().map(ResourceAt::open).collect::<Result<_, _>>()?,
-            chat: orchestrator.model(key)?.map(|model| Arc::new(model) as Arc<_>),
+            chat: orchestrator.place().open(key, ChatModel::open)?.map(|model| Arc::new(model) as Arc<_>),
             limits: AskLimits {
                 asks_max: orchestrator.asks_max,
                 calls_max: orchestrator.calls_max,

@@ -1,13 +1,12 @@
 //! `[sharing]`: who outside this process works for policies of sharing.
 
-use super::advisers::{check_time, wrong};
+use super::advisers::TIME_MS_MAX;
+use super::chat::Models;
 use super::{Config, ConfigError, Secrets};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 use tabellion_engine::ports::{Advisers, Scribe};
-use tabellion_models::{ApiKey, Bench, ChatScribe};
+use tabellion_models::ChatScribe;
 use tokio::runtime::Handle;
 
 /// One after the other, so that a write waits for all of them at worst.
@@ -41,30 +40,22 @@ impl Default for ScribeModel {
 
 impl ScribeModel {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if self.url.is_empty() {
-            return Ok(());
+        self.place().check()
+    }
+
+    fn place(&self) -> Models<'_> {
+        Models {
+            section: "sharing.scribe",
+            url: &self.url,
+            names: &self.models,
+            names_max: MODELS_MAX,
+            timeout_ms: self.timeout_ms,
+            timeout_ms_max: TIME_MS_MAX,
         }
-        let named: BTreeSet<&String> = self.models.iter().filter(|model| !model.trim().is_empty()).collect();
-        if named.len() != self.models.len() || !(1..=MODELS_MAX).contains(&named.len()) {
-            return Err(wrong(format!(
-                "sharing.scribe.models must name 1 to {MODELS_MAX} models, each once"
-            )));
-        }
-        check_time("sharing.scribe", self.timeout_ms)
     }
 
     fn open(&self, key: Option<String>) -> Result<Option<Arc<dyn Scribe>>, ConfigError> {
-        if self.url.is_empty() {
-            return Ok(None);
-        }
-        let bench = Bench {
-            url: self.url.clone(),
-            models: self.models.clone(),
-            key: key.map(ApiKey::new),
-            time_max: Duration::from_millis(self.timeout_ms),
-        };
-        let scribe = ChatScribe::open(bench).map_err(|error| wrong(format!("sharing.scribe: {error}")))?;
-        Ok(Some(Arc::new(scribe)))
+        Ok(self.place().open(key, ChatScribe::open)?.map(|scribe| Arc::new(scribe) as Arc<_>))
     }
 }
 

@@ -17,6 +17,7 @@ words! {
     }
 }
 
+#[expect(clippy::derivable_impls, reason = "the list of words has no place for a default")]
 impl Default for Classification {
     fn default() -> Self {
         Self::Internal

@@ -7,7 +7,7 @@ use crate::output::{Sheet, field, rows};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-/// Ask your agents a question: they answer from memory first, and from their resources for what is missing
+/// Ask your agents a question; they answer from memory first, then from resources
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

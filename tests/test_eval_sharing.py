@@ -68,7 +68,9 @@ def test_what_access_control_costs_is_measured():
     report = measured("bench", "access", *(["--items", "1000000"] if SOAK else small))
     levels = report["search"]["levels"]
     assert [level["share"] for level in levels] == ["100", "50", "10", "1", "0.1"]
-    assert [level["classes"] for level in levels] == ([2000, 1000, 200, 20, 2] if SOAK else [200, 100, 20, 2, 1])
+    # What is private is of another class than what is shared of the same agents and resources.
+    expected = [2000, 1000, 200, 20, 2] if SOAK else [200, 100, 20, 2, 1]
+    assert all(least <= level["classes"] <= 2 * least for least, level in zip(expected, levels, strict=True)), levels
     assert all(level["short"] == 0 and level["recall"] >= 0.95 for level in levels)
     assert report["search"]["mix"]["ratio_p50"] > 0
     for changes in report["compiled"]["changed"], report["through"]["changes"]:

@@ -133,6 +133,33 @@ def test_revoking_an_edge_takes_the_shared_copy_away(team):
     assert through_other.get(shared)["id"] == shared
 
 
+def test_an_item_keeps_its_shape_and_its_origin(team):
+    """SHARE-6, SHARE-7: an item has a short key, a text, a tier and where it came from; no body, update or policy changes where
+    a version came from, and a correction is a version of its own beside it."""
+    body = {"text": unique("The crane lifts nine tons"), "key": "k" * 256, "kind": "fact", "tags": ["label:site"]}
+    item = team.one.write(**body)["id"]
+    first = team.one.get(item)
+    assert {name: first[name] for name in body} == body
+    assert (first["tier"], first["agents"], first["resources"]) == ("private", [team.agent_id], [team.resource_id])
+    long = team.one.refused("POST", "/v1/items", {**body, "key": "k" * 257}, status=422, code="SCHEMA_INVALID")
+    assert long["errors"][0]["path"] == "/key"
+    second = team.agent()
+    team.grant("ar", second, team.resource_id)
+    for name, value in ("agents", [second]), ("user", team.people[1].user), ("created_at", "2020-01-01T00:00:00Z"):
+        status, answer, _ = team.one.call("PUT", f"/v1/items/{item}", {**body, name: value})
+        assert status in (400, 422), (name, answer)
+    assert team.one.get(item) | {"token": None} == first | {"token": None}
+    colleague = team.pair(team.people[0], second)
+    colleague.ask("PUT", f"/v1/items/{item}", {**body, "text": unique("The crane lifts ten tons")}, expect=201)
+    scope = {"user": team.people[0].name}
+    team.policy("anonymous", {"kind": "write_private", "scope": scope, "steps": [{"step": "anonymise"}]})
+    versions = list(team.one.versions(item).values())
+    kept = next(row for row in versions if row["version"] == first["version"])
+    head = team.one.get(item)
+    assert len(versions) == 2 and kept["agents"] == first["agents"], versions
+    assert sorted(head["agents"]) == sorted([team.agent_id, second]) and head["created_at"] == first["created_at"]
+
+
 def test_what_was_read_is_inherited(team):
     """SHARE-9: what an agent writes after it was given an item carries that item's agents and resources; one whose word is
     taken carries what it declares."""

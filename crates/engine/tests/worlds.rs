@@ -257,7 +257,7 @@ fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// SHARE-38 to 43, SHARE-53: a history without what an observer can never see gives it the same replies, to the last
+    /// SHARE-38 to 43, SHARE-48, SHARE-53: a history without what an observer can never see gives it the same replies, to the last
     /// digit of every score.
     #[test]
     fn what_is_hidden_changes_nothing(steps in prop::collection::vec(step(), 1..30), seed in any::<u64>()) {

@@ -19,5 +19,6 @@ pub mod schema;
 pub mod seal;
 pub mod text;
 pub mod time;
+pub mod trust;
 pub mod vector;
 pub mod view;

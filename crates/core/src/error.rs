@@ -168,6 +168,8 @@ codes! {
     SemanticConflict => "SEMANTIC_CONFLICT", Conflict;
     /// A person has to consent.
     ApprovalRequired => "APPROVAL_REQUIRED", Conflict;
+    /// What is known speaks for keeping it apart until more is.
+    CalibrationStaged => "CALIBRATION_STAGED", Conflict;
     /// A person said no.
     ApprovalRejected => "APPROVAL_REJECTED", Conflict;
     /// No person answered in time.

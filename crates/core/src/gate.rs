@@ -4,6 +4,7 @@
 //! means judged): an `Admitted` comes only from `judge`, and only an `Admitted` can be sealed.
 
 mod bounds;
+mod calibration;
 mod consensus;
 mod contradiction;
 mod dedup;
@@ -27,7 +28,7 @@ pub use bounds::Bounds;
 pub use consensus::Consensus;
 pub use contradiction::{Against, contradictions};
 pub use dedup::{SEMANTIC_MIN, duplicate};
-pub use facts::{Approval, GateFacts, Known, Likeness, Neighbour, Twin, Weighed};
+pub use facts::{Approval, GateFacts, Known, Likeness, Neighbour, Twin, Weighed, Weighing};
 pub use factual::{SUPPORT_UNSEEN, authority, fact_score, support, threshold};
 pub use knowledge::KnowledgeWord;
 pub use read::{IDENTITY_FIELDS, JSON_DEPTH_MAX, read_write};
@@ -43,7 +44,7 @@ use crate::access::Caller;
 use crate::error::{Code, Refusal};
 use crate::id::{AgentId, ResourceId, VersionId};
 use crate::item::{Content, Operation, Tier};
-use crate::log::Payload;
+use crate::log::{Calibration, Payload};
 use crate::rank::Standing;
 
 /// The gates, in the order they run.
@@ -209,6 +210,8 @@ pub struct Held {
     pub assessment: Assessment,
     /// The canonical content that a decision binds to.
     pub content: Vec<u8>,
+    /// How it was scored, where somebody audits it.
+    pub calibration: Option<Calibration>,
 }
 
 /// A write that passed every gate. Made by `judge` alone.
@@ -348,11 +351,14 @@ pub fn judge(
     provenance::check(&request, facts)?;
     remote::check(facts, GateName::Provenance)?;
     passed(GateName::Provenance);
+    let unfit = calibration::check(facts);
+    remote::check(facts, GateName::Calibration)?;
+    passed(GateName::Calibration);
     bounds::check(&request, facts)?;
     let tier = policy::tier(&request, facts)?;
     let mut causes: Vec<Cause> = Vec::new();
     let mut merging = None;
-    for finding in [opposed, twin, factual, consensus::check(facts)] {
+    for finding in [opposed, twin, factual, consensus::check(facts), unfit] {
         match finding {
             Finding::Nothing => {}
             Finding::Holds(cause) => causes.push(cause),
@@ -364,7 +370,10 @@ pub fn judge(
     remote::settled(facts)?;
     passed(GateName::Policy);
     if hold > Hold::Auto && facts.approval.is_none() {
-        return Ok(Judged::Held(Box::new(Held { request, tier, hold, causes, assessment, content })));
+        let scored = facts.weighing.as_ref().filter(|weighing| !weighing.of_copy);
+        let calibration = scored.map(|weighing| weighing.calibration.clone());
+        let held = Held { request, tier, hold, causes, assessment, content, calibration };
+        return Ok(Judged::Held(Box::new(held)));
     }
     admit(request, caller, facts, Found { tier, content, assessment, merging })
         .map(|admitted| Judged::Admitted(Box::new(admitted)))

@@ -97,6 +97,8 @@ id_type! { /// A held write that a person decides on.
 ReviewId, "rev" }
 id_type! { /// A bundle of edges that people are given together.
 RoleId, "rol" }
+id_type! { /// A declared round of several agents.
+RoundId, "rnd" }
 id_type! { /// A write that was put off and will be tried again.
 DeferralId, "def" }
 id_type! { /// A write that was refused, kept for its author.

@@ -2,6 +2,7 @@
 //!
 //! The byte format is on paper in `docs/log-format.md`. Only what is derived here may be kept forever.
 
+mod calibration;
 mod entry;
 mod event;
 mod head;
@@ -11,6 +12,7 @@ mod role;
 mod shaped;
 mod tree;
 
+pub use calibration::{Audit, Calibration, Mark, MemoryKind, Party, Reason, Space, TrustMove, Weighed};
 pub use entry::{Actor, Entry, NotAnEntry, SealedRef};
 pub use event::{
     AgentStatus, AuditRecord, Decision, Edge, Event, GrantedEdge, IssuedKey, Payload, Principal, Prints,

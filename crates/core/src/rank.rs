@@ -11,7 +11,7 @@ pub(crate) use stop::is_stop;
 mod words;
 
 pub use dates::{Days, day, days_named, days_off};
-pub use hybrid::{Knob, dense, dot, hybrid, lexical};
+pub use hybrid::{Knob, dense, depth, dot, hybrid, lexical, nearest};
 pub use question::{Places, Question, Relevant};
 
 use crate::item::Layer;

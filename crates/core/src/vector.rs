@@ -70,7 +70,12 @@ pub struct Allowed<'a> {
     pub rows: Option<&'a RoaringBitmap>,
     /// Whether a row may be seen after all. Asked only of rows that would otherwise be in the answer.
     pub admits: &'a dyn Fn(Row) -> bool,
+    /// What each row's cosine counts, by row: the root of how far it is trusted (CAL-35). Rows beyond count [`UNWEIGHED`].
+    pub weights: &'a [f32],
 }
+
+/// What the cosine of a row counts of which nothing is known: the root of one half.
+pub const UNWEIGHED: f32 = std::f32::consts::FRAC_1_SQRT_2;
 
 /// How much a query may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +93,8 @@ pub struct Near {
     pub row: Row,
     /// The cosine of its vector and the query.
     pub cosine: f32,
+    /// What that counts: the cosine times the row's weight.
+    pub counted: f32,
 }
 
 /// The vectors of one model, by row.
@@ -193,8 +200,8 @@ impl VectorView {
         }
     }
 
-    /// The `k` rows nearest to the query among those that may be seen, or all of them if they are fewer: nearest
-    /// first, ties to the newer row.
+    /// The `k` rows nearest to the query among those that may be seen, or all of them if they are fewer: what counts most
+    /// first, ties to the newer row. The vectors stay as they are: a row whose weight changes is not indexed anew.
     ///
     /// # Errors
     /// When the query is not a vector of this view.
@@ -206,7 +213,7 @@ impl VectorView {
         effort: Effort,
     ) -> Result<Vec<Near>, NotAVector> {
         let query = &Query::new(kernel::unit(query, self.dimensions)?);
-        let mut shortlist = Shortlist::new(k, scope.admits);
+        let mut shortlist = Shortlist::new(k, scope.admits, scope.weights);
         match (self.planned(scope, effort), &self.lists) {
             (Plan::Probe, Some(lists)) => {
                 let visible = &Visible::new(scope.rows);

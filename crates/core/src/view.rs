@@ -15,6 +15,7 @@ mod policies;
 mod reviews;
 mod roles;
 mod sessions;
+mod trust;
 
 pub use cedar::CedarView;
 pub use checks::{Check, ChecksView};
@@ -27,6 +28,7 @@ pub use policies::{PoliciesView, Policy};
 pub use reviews::{Review, ReviewState, ReviewsView};
 pub use roles::{Holding, ROLE_INCLUDES_MAX, RoleRow, RoleTemplate, RolesView};
 pub use sessions::{Asks, Said, SessionsView, day_of};
+pub use trust::{Known, StagedTrust, Standing, TrustView, number};
 
 use crate::canonical::{Hash, sha256};
 use crate::log::{Entry, Lsn, Payload, Principal};
@@ -108,6 +110,9 @@ pub struct Views {
     /// Cedar policies.
     #[n(9)]
     pub cedar: CedarView,
+    /// How far what was written can be trusted.
+    #[n(10)]
+    pub trust: TrustView,
 }
 
 /// Bytes that are not a checkpoint of these views.
@@ -116,7 +121,7 @@ pub struct Views {
 pub struct NotACheckpoint;
 
 /// Changes when the shape of a view changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 7;
+const CHECKPOINT_SHAPE: u32 = 8;
 
 impl Views {
     /// The position up to which entries are folded in.
@@ -151,6 +156,7 @@ impl Views {
         self.roles.apply(entry, opened);
         self.cedar.apply(entry, opened, &self.identity);
         self.checks.apply(entry);
+        self.trust.apply(entry, &self.items);
         self.lsn = entry.lsn;
         self.time = entry.time;
     }
@@ -174,6 +180,7 @@ impl Views {
         views.roles.index();
         views.cedar.index(&views.identity);
         views.policies.index();
+        views.trust.index();
         Ok(views)
     }
 

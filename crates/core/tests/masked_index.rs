@@ -135,12 +135,14 @@ impl World {
             scope: &scope,
             rows: &rows,
             effort: Effort::Exact,
+            roots: &[],
         };
         let k = 100;
+        let nearest = rank::nearest(&places, &question, rank::depth(k));
         [
             rank::lexical(&places, &question, k),
-            rank::dense(&places, &question, k),
-            rank::hybrid(&places, &question, k, &[]),
+            rank::dense(&nearest, k),
+            rank::hybrid(&places, &question, &nearest, k, &[]),
         ]
         .map(|found| found.iter().map(|one| (one.row, one.relevance)).collect())
     }

@@ -7,7 +7,7 @@ use crate::reply::{Deferral, KeptReply, WriteStatus, Written};
 use crate::scribing::{self, Told};
 use crate::tenant::{Tenant, storage};
 use crate::write::{self, Asked, Waited};
-use crate::{Call, OpenError};
+use crate::{Call, OpenError, calibration};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -93,6 +93,17 @@ impl Wait {
             code: Code::RateExceeded,
             message: message.to_owned(),
             until: free_at,
+        }
+    }
+
+    /// For what others are given of it to be kept apart by itself, so that what its user keeps need not wait (CAL-31).
+    fn for_others(now: Timestamp) -> Self {
+        let message = "what others would see of it does not fit what is known yet; it is kept apart for them";
+        Self {
+            gate: GateName::Calibration,
+            code: Code::CalibrationStaged,
+            message: message.to_owned(),
+            until: now,
         }
     }
 
@@ -244,7 +255,11 @@ pub(crate) fn owe(
 ) -> Result<Option<Deferral>, Refusal> {
     let Some(owed) = owed else { return Ok(None) };
     let now = tenant.now();
-    let wait = Wait::for_gate(&scribing::silent(), now).unwrap_or_else(|| Wait::for_room(now));
+    let by_model = asked.copy.as_ref().is_some_and(|copy| copy.lacks_model);
+    let wait = match Wait::for_gate(&scribing::silent(), now).filter(|_| by_model) {
+        Some(wait) => wait,
+        None => Wait::for_others(now),
+    };
     Ok(Some(match keep_put_off(tenant, call, asked, &wait, Some(owed))? {
         PutOff::Known(known) => known,
         PutOff::New(id) => wait.deferral(id, now),
@@ -414,6 +429,7 @@ fn run(tenant: &Weak<Tenant>) {
         if let Err(error) = tenant.kept.store.forget_ended(now) {
             tracing::warn!(%error, "what was kept long enough could not be forgotten");
         }
+        runtime.block_on(calibration::run_if_due(&tenant));
         drop(tenant);
         std::thread::sleep(LOOK_AGAIN);
     }

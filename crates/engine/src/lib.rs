@@ -5,6 +5,7 @@
 
 mod anomaly;
 mod ask;
+mod calibration;
 mod cedar;
 mod change;
 mod counsel;
@@ -56,7 +57,7 @@ pub use credential::Issuer;
 pub use equipment::{AskLimits, Configured, Equipment, How};
 pub use flow::Pace;
 pub use notice::Notice;
-pub use options::{AuditReads, EngineLimits, Governance, Options};
+pub use options::{AuditReads, Calibration, CalibrationMode, EngineLimits, Governance, Options};
 pub use write::{Turn, Turns};
 
 use change::Change;
@@ -65,7 +66,8 @@ use parking_lot::RwLock;
 use reply::{
     AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, HeadReply, InclusionReply, ItemReply,
     KeyReply, ListQuery, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, ResourceReply, RevokedKey,
-    SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply, WhoAmI, Written,
+    RoundDraft, RoundReply, SearchQuery, SearchReply, TrustQuery, TrustReply, UserReply, VerifyReport,
+    VersionReply, WhoAmI, Written,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -318,6 +320,30 @@ impl Engine {
     /// When the query breaks a rule.
     pub async fn search(&self, call: &Call, query: SearchQuery) -> Result<SearchReply, Refusal> {
         search::search(&*self.tenant(call)?, call, query).await
+    }
+
+    /// Declares a round of several agents; its id is used as `trace_id` (CAL-40).
+    ///
+    /// # Errors
+    /// When it is not well formed, or names what the caller may not use.
+    pub async fn declare_round(&self, call: &Call, draft: RoundDraft) -> Result<RoundReply, Refusal> {
+        calibration::declare(&*self.tenant(call)?, call, draft).await
+    }
+
+    /// How far things can be trusted, and why.
+    ///
+    /// # Errors
+    /// When the item is missing or hidden.
+    pub async fn trust_told(&self, call: &Call, query: &TrustQuery) -> Result<TrustReply, Refusal> {
+        calibration::trust(&*self.tenant(call)?, call, query).await
+    }
+
+    /// Scores again what waits and what the least is known of. Tells how many moved.
+    ///
+    /// # Errors
+    /// When the caller may not govern.
+    pub async fn recalibrate(&self, call: &Call) -> Result<usize, Refusal> {
+        calibration::recalibrate(&*self.tenant(call)?, call).await
     }
 
     /// Makes a tenant and its admin's key. Operators only.

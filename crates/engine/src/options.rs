@@ -8,6 +8,7 @@ use tabellion_core::gate::Strictness;
 use tabellion_core::item::Layer;
 use tabellion_core::seal::Secret;
 use tabellion_core::time::Period;
+use tabellion_core::trust::{Parts, Profile};
 
 /// When the trail's rows of reads are durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,6 +76,36 @@ pub struct Governance {
     pub reverify_every: Option<Period>,
     /// Documents whose address begins like this are official.
     pub official_sources: Vec<String>,
+    /// How writes for others are held against what is known.
+    pub calibration: Calibration,
+}
+
+/// What a score does to a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CalibrationMode {
+    /// Nothing is scored.
+    Off,
+    /// Writes are scored and weighed by it; none is kept back.
+    Advise,
+    /// What is below the gate is kept apart until more is known.
+    Gate,
+}
+
+/// How writes for others are held against what is known (CAL).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Calibration {
+    /// What a score does.
+    pub mode: CalibrationMode,
+    /// Which formulas; the published ones are for comparison alone.
+    pub profile: Profile,
+    /// Which parts of it, to measure what each is worth.
+    pub parts: Parts,
+}
+
+impl Default for Calibration {
+    fn default() -> Self {
+        Self { mode: CalibrationMode::Gate, profile: Profile::Ship, parts: Parts::default() }
+    }
 }
 
 impl Governance {
@@ -97,6 +128,7 @@ impl Default for Governance {
             knowledge: None,
             reverify_every: Some(Period::from_days(1)),
             official_sources: Vec::new(),
+            calibration: Calibration::default(),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Get, list, versions and provenance: reads by id, under the caller's predicate, at any moment.
 
-use crate::reply::{ItemReply, ListQuery, Page, TrustBand, VersionReply};
+use crate::reply::{ItemReply, ListQuery, Page, VersionReply};
 use crate::search::redacted_classes;
 use crate::sharing::Chain;
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
 use crate::{Call, working};
-use tabellion_core::access::{Caller, Disclosed, Predicate, disclose};
+use tabellion_core::access::{Caller, Disclosed, Power, Predicate, disclose};
 use tabellion_core::canonical::hex;
 use tabellion_core::claim::{SIGMA_TOPIC, contradiction};
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -322,6 +322,7 @@ impl Sketch {
         predicate: &Predicate,
     ) -> Option<Disclosed<Self>> {
         let class = views.items.class_of(version);
+        let trusted = views.items.row_of(version.id).map(|row| views.trust.stored(row)).unwrap_or_default();
         let created_at = views.items.versions_of(item).next().map_or(version.time, |first| first.time);
         let content = Content::plain(String::new(), String::new());
         let reply = ItemReply {
@@ -332,7 +333,8 @@ impl Sketch {
             tier: version.tier,
             namespace: views.items.namespace_of(version).to_owned(),
             confidence: version.confidence,
-            trust: TrustBand::Medium,
+            trust: trusted.band(),
+            rho: Some(trusted.rho()),
             evidence: Vec::new(),
             operation: version.operation,
             status: version.status_at(at).unwrap_or(Status::Active),
@@ -360,7 +362,8 @@ pub(crate) fn fill(
     let sketch = sketch.into_inner();
     let (content, provenance) = content(tenant, sketch.lsn)?;
     let token = tenant.token(caller, sketch.at);
-    Ok(ItemReply { content, evidence: provenance.evidence_refs, token, ..sketch.reply })
+    let rho = sketch.reply.rho.filter(|_| caller.may(Power::Audit));
+    Ok(ItemReply { content, evidence: provenance.evidence_refs, token, rho, ..sketch.reply })
 }
 
 /// A number within its limit, or the fault.

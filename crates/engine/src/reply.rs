@@ -4,6 +4,7 @@ mod access;
 mod ask;
 mod governed;
 mod roles;
+mod trust;
 
 pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, PairToken, WhoReply};
 pub use ask::{AskQuery, AskReply, CallReply, TurnReply, Usage};
@@ -11,6 +12,11 @@ pub use governed::{
     Decided, Feedback, Flag, Ground, KeptReply, Quarantined, Reverified, Reverted, ReviewReply, Verdict,
 };
 pub use roles::{MemberReply, RoleDraft, RoleReply};
+pub use tabellion_core::trust::Band as TrustBand;
+pub use trust::{
+    AuditorTrust, ItemTrust, RoundDraft, RoundReply, SpaceTrust, StagedWriteTrust, TrustNumbers, TrustQuery,
+    TrustReply,
+};
 
 use tabellion_core::access::Role;
 use tabellion_core::canonical::Hash;
@@ -47,29 +53,6 @@ impl WriteStatus {
             Self::AlreadyCommitted => "already_committed",
             Self::Deferred => "deferred",
             Self::Rejected => "rejected",
-        }
-    }
-}
-
-/// How far an item can be trusted, as everyone but auditors sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TrustBand {
-    /// Little.
-    Low,
-    /// Nothing is known against it.
-    Medium,
-    /// Much.
-    High,
-}
-
-impl TrustBand {
-    /// The word for it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
         }
     }
 }
@@ -179,6 +162,8 @@ pub struct ItemReply {
     pub confidence: f64,
     /// How far it is trusted.
     pub trust: TrustBand,
+    /// The same as a number, for those who audit.
+    pub rho: Option<f64>,
     /// What it rests on.
     pub evidence: Vec<Evidence>,
     /// How the version came to be.
@@ -285,6 +270,8 @@ pub struct SearchQuery {
     pub without: Vec<String>,
     /// How much results should differ from each other, 0 to 1.
     pub diversity: Option<f64>,
+    /// Whether it is work that everyone who takes part may see, so that it may say something of what is shared (SHARE-45).
+    pub shared_work: bool,
 }
 
 /// One result of a search.

@@ -7,8 +7,8 @@ mod decide;
 mod edit;
 mod feedback;
 
-pub(crate) use decide::decide;
 use decide::end;
+pub(crate) use decide::{decide, promote};
 pub(crate) use edit::{edit, ended, ending, give_way, must_wait, why};
 pub(crate) use feedback::feedback;
 
@@ -18,7 +18,7 @@ use crate::scribing::{self, Told};
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::write::{self, Asked, Flight};
-use crate::{Call, Notice, counsel};
+use crate::{Call, Notice, calibration, counsel};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Cause, GateName, Held, Hold, WriteDraft, read_write};
 use tabellion_core::id::ReviewId;
 use tabellion_core::item::Layer;
-use tabellion_core::log::{Decision, Event, Lsn, Payload, StagedWrite};
+use tabellion_core::log::{Calibration, Decision, Event, Lsn, Payload, StagedWrite, Weighed};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::view::{Review, ReviewState, Views};
 
@@ -67,6 +67,9 @@ pub(crate) async fn stage(
     drop(flight);
     let review = tenant.shared.views.read().reviews.find(id).cloned().ok_or_else(Refusal::not_found)?;
     tenant.announce(&review, "staged");
+    if let Some(session) = &asked.session {
+        calibration::keep(tenant, call, id, &asked.request.namespace, session);
+    }
     if held.hold == Hold::Sync && !asked.unattended {
         return wait(tenant, call, id).await.map_err(Objection::from);
     }
@@ -144,8 +147,12 @@ fn staging(
     let ids = [review].into_iter().chain(asked.edits).map(|id| id.to_string()).collect();
     let mut trail = tenant.row(call, write::ACTION, "deferred", ids);
     trail.record.shaped = asked.shaped.clone().noted();
+    let scored = held.calibration.clone().map(|calibration| {
+        let event = Event::Calibrated(Calibration { weighed: Weighed::Staged(review), ..calibration });
+        tenant.draft(call.caller.actor(), event, None)
+    });
     // The old review ends first: the new one may have its token.
-    let drafts = edited.into_iter().chain([draft]).collect();
+    let drafts = edited.into_iter().chain([draft]).chain(scored.transpose()?).collect();
     Ok(Proposal { drafts, touches: asked.replay().touches(), check: Box::new(check), trail })
 }
 
@@ -334,7 +341,7 @@ impl Staged {
 }
 
 /// Whether a caller may see a review: its own user's, or those of a user whose reviewer it is.
-fn is_visible(views: &Views, caller: &Caller, review: &Review) -> bool {
+pub(crate) fn is_visible(views: &Views, caller: &Caller, review: &Review) -> bool {
     review.owner == caller.user()
         || views.policies.reviews(&caller.user().to_string(), &review.owner.to_string())
 }

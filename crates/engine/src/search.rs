@@ -4,6 +4,7 @@ mod asked;
 #[cfg(test)]
 mod redacted;
 
+use crate::calibration::{self, Searched};
 use crate::read::{READS_MAX, Sketch, access_keeps_changing, fill, moment};
 use crate::reply::{Found, SearchQuery, SearchReply};
 use crate::rows::kept_rows;
@@ -14,6 +15,7 @@ use crate::visibility::predicate;
 use crate::{Call, working};
 use asked::{Asked, Mode, Part};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::time::Duration;
 use tabellion_core::access::{Caller, Disclosed, Predicate};
 use tabellion_core::error::{Code, Refusal};
@@ -23,7 +25,7 @@ use tabellion_core::log::{Lsn, Shaped};
 use tabellion_core::policy::{Candidate, Classes, Limits, shorten};
 use tabellion_core::rank::{self, Places, Question, Relevant, days_named};
 use tabellion_core::time::{Period, Timestamp};
-use tabellion_core::vector::{Effort, VectorView};
+use tabellion_core::vector::{Effort, Near, VectorView};
 use tabellion_core::view::{Index, Moment, Scope, SeenRows, Views, day_of};
 
 pub(crate) use asked::K_DEFAULT;
@@ -31,12 +33,15 @@ pub(crate) use asked::K_DEFAULT;
 /// How long a dense search that demands nothing waits for the newest vectors.
 const VECTORS_WAIT: Duration = Duration::from_millis(250);
 
+/// Results by meaning that a later write may be held against.
+const PROBED: usize = 100;
+
 /// Candidates that are weighed by how far they can be relied on.
 const WEIGHED_MAX: usize = 200;
 
 pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> Result<SearchReply, Refusal> {
     let call = &Call { trace: query.trace_id.clone().or_else(|| call.trace.clone()), ..call.clone() };
-    let result = run(tenant, &call.caller, &query).await;
+    let result = run(tenant, call, &query).await;
     let ids = result.as_ref().map_or_else(
         |_| Vec::new(),
         |(reply, _)| reply.results.iter().map(|one| one.item.id.to_string()).collect(),
@@ -69,15 +74,13 @@ pub(crate) fn redacted_classes(tenant: &Tenant, caller: &Caller, views: &Views) 
 #[cfg(test)]
 pub(crate) use redacted::redacted_classes;
 
-async fn run(
-    tenant: &Tenant,
-    caller: &Caller,
-    query: &SearchQuery,
-) -> Result<(SearchReply, Shaped), Refusal> {
+async fn run(tenant: &Tenant, call: &Call, query: &SearchQuery) -> Result<(SearchReply, Shaped), Refusal> {
+    let caller = &call.caller;
     let asked = Asked::of(tenant, query)?;
     let (vector, mode) = meaning(tenant, caller, &asked).await?;
     wait(tenant, caller, query, mode).await?;
-    let looking = Looking { tenant, caller, query, asked: &asked, mode, vector: vector.as_deref() };
+    let nearest = RefCell::default();
+    let looking = Looking { tenant, caller, query, asked: &asked, mode, vector: vector.as_deref(), nearest };
     // Again, if who may see what changed on the way to the reply (SHARE-5).
     let epoch = || tenant.shared.views.read().access_epoch();
     for _ in 0..READS_MAX {
@@ -93,7 +96,10 @@ async fn run(
         let search = SearchId::from_bytes(tenant.entropy.bytes());
         let shaped = reading.shaped(results.iter().any(|one| one.item.transformed));
         let token = tenant.token(caller, at.lsn);
-        return Ok((SearchReply { results, mode: mode.as_str(), search, token }, shaped));
+        let reply = SearchReply { results, mode: mode.as_str(), search, token };
+        let (near, vector) = (&looking.nearest.borrow(), vector.as_deref());
+        calibration::note(tenant, call, &Searched { query, reply: &reply, vector, near, lsn: at.lsn });
+        return Ok((reply, shaped));
     }
     Err(access_keeps_changing())
 }
@@ -109,6 +115,8 @@ struct Looking<'a> {
     asked: &'a Asked<'a>,
     mode: Mode,
     vector: Option<&'a [f32]>,
+    /// The nearest by meaning of what is shared, or of everything.
+    nearest: RefCell<Vec<Near>>,
 }
 
 impl Looking<'_> {
@@ -181,7 +189,10 @@ impl Looking<'_> {
         let kept = kept_rows(tenant, caller, &predicate, &views);
         let (vectors, seen) = (vectors.as_deref(), kept.as_deref());
         let searching = Searching { views: &views, index: &index, vectors, seen, at, redacted };
-        let ranked = searching.ranked(self.asked, part, mode, self.vector, &predicate);
+        let (ranked, nearest) = searching.ranked(self.asked, part, mode, self.vector, &predicate);
+        if part.tier != Some(Tier::Private) {
+            self.nearest.replace(nearest);
+        }
         let sketch = |one: &Ranked| {
             let version = views.items.version(one.relevant.row)?;
             let item = views.items.item_of(version)?;
@@ -318,7 +329,7 @@ impl Searching<'_> {
         mode: Mode,
         vector: Option<&[f32]>,
         predicate: &Predicate,
-    ) -> Vec<Ranked> {
+    ) -> (Vec<Ranked>, Vec<Near>) {
         let scope = Scope {
             predicate,
             at: self.at,
@@ -344,17 +355,21 @@ impl Searching<'_> {
             scope: &scope,
             rows: &rows,
             effort: if asked.exact { Effort::Exact } else { Effort::Planned },
+            roots: self.views.trust.roots(),
+        };
+        let depth = part.k.max(WEIGHED_MAX);
+        let nearest = match mode {
+            Mode::Lexical => Vec::new(),
+            Mode::Dense => rank::nearest(&places, &question, part.k.max(PROBED)),
+            Mode::Hybrid => rank::nearest(&places, &question, rank::depth(depth)),
         };
         let (found, weighed) = match mode {
             Mode::Lexical => (rank::lexical(&places, &question, part.k), false),
-            Mode::Dense => (rank::dense(&places, &question, part.k), false),
-            Mode::Hybrid => {
-                let depth = part.k.max(WEIGHED_MAX);
-                (rank::hybrid(&places, &question, depth, &asked.without), true)
-            }
+            Mode::Dense => (rank::dense(&nearest, part.k), false),
+            Mode::Hybrid => (rank::hybrid(&places, &question, &nearest, depth, &asked.without), true),
         };
         let ranked = found.into_iter().map(|relevant| self.weigh(relevant, weighed)).collect();
-        self.chosen(ranked, part.k, asked.diversity)
+        (self.chosen(ranked, part.k, asked.diversity), nearest)
     }
 
     /// By relevance alone, or weighed with how far the version can be relied on.

@@ -1,6 +1,7 @@
 //! One tenant at run time: its logs, keys, views and writer.
 
 use crate::anomaly::Habits;
+use crate::calibration::Calibrator;
 use crate::counsel::Advice;
 use crate::embedding::Embedding;
 use crate::flow::Rates;
@@ -28,10 +29,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tabellion_core::access::{Caller, PairKey, SealedPlace, TokenKey};
 use tabellion_core::canonical::{Hash, framed_hmac, hex};
 use tabellion_core::error::{Code, Refusal};
-use tabellion_core::id::TenantId;
+use tabellion_core::id::{TenantId, VersionId};
 use tabellion_core::log::{Actor, AuditRecord, Entry, Event, Lsn, Payload, Shaped, SignedHead, VerifyingKey};
 use tabellion_core::seal::{Sealed, Secret};
 use tabellion_core::time::Timestamp;
+use tabellion_core::trust::Band;
 use tabellion_core::view::{Moment, Opened, Views};
 use tabellion_store::{DataDir, KeyStore, MemoryStore, SqliteStore, Store, StoreError, write_private};
 use tokio::sync::watch;
@@ -219,6 +221,7 @@ pub(crate) struct Tenant {
     pub(crate) gate_times: GateTimes,
     pub(crate) flights: Flights,
     pub(crate) advice: Advice,
+    pub(crate) calibrator: Calibrator,
     pub(crate) provenance_key: Secret,
     pub(crate) public_key: VerifyingKey,
     pub(crate) pairs: PairKey,
@@ -306,6 +309,7 @@ impl Tenant {
             gate_times: GateTimes::default(),
             flights: Flights::default(),
             advice: Advice::new(options.advisers.clone()),
+            calibrator: Calibrator::new(keys.tenant_secret()),
             provenance_key: keys.tenant_secret().derive("tabellion/v1/provenance"),
             public_key,
             pairs: PairKey::of(keys.tenant_secret()),
@@ -313,6 +317,12 @@ impl Tenant {
             tokens: TokenKey::of(keys.tenant_secret()),
             fingerprints: keys.tenant_secret().derive("tabellion/v1/fingerprint"),
         })
+    }
+
+    /// How far a version is trusted.
+    pub(crate) fn trust_of(&self, version: VersionId) -> Band {
+        let views = self.shared.views.read();
+        views.items.row_of(version).map(|row| views.trust.stored(row)).unwrap_or_default().band()
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -145,6 +145,7 @@ pub(crate) async fn write(
         namespace: request.namespace.clone(),
         confidence: request.confidence,
         trust: TrustBand::Medium,
+        rho: None,
         evidence: request.evidence.clone(),
         operation: Operation::Insert,
         status: Status::Active,

@@ -23,6 +23,7 @@ pub(crate) use retry::{Again, Waited, again};
 pub(crate) use times::{GateTimes, timed};
 pub use turn::{Turn, Turns};
 
+use crate::calibration::{self, Begun};
 use crate::counsel;
 use crate::flow::{self, Pace};
 use crate::kept::Wait;
@@ -213,9 +214,17 @@ async fn judged(
     };
     let turn = turn.filter(|_| !tenant.advice.concerns(asked));
     match advised(tenant, call, asked).await {
-        Ok(()) => committed_or_staged(tenant, call, asked, flight, turn).await,
-        Err(refusal) => known_or(tenant, call, asked, refusal).await,
+        Ok(()) => {}
+        Err(refusal) => return known_or(tenant, call, asked, refusal).await,
     }
+    match calibration::begin(tenant, call, asked).await {
+        Begun::Unaudited => {}
+        Begun::Turn(session) => asked.session = Some(session),
+        Begun::Attached(review) => {
+            return calibration::attached(tenant, call, review).await.map_err(Failed::from);
+        }
+    }
+    committed_or_staged(tenant, call, asked, flight, turn).await
 }
 
 /// Has a write that the gates of this process let through looked at outside, once, if anybody there is to look at it: first by
@@ -283,6 +292,7 @@ async fn committed_or_staged(
         match result {
             Ok(committed) => {
                 review::ended(tenant, asked);
+                calibration::committed(call, asked);
                 return Ok(Written { owed, ..landed.reply(tenant, call, committed) });
             }
             Err(Objection::Replayed(version)) => return replayed(tenant, call, asked, version).await,
@@ -354,11 +364,13 @@ async fn already(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Option<W
     }
 }
 
-/// The answer to a write that waits.
+/// The answer to a write that waits. One that is kept apart has the id already that it will be found by.
 pub(crate) fn deferred(deferral: Deferral) -> Written {
+    let staged =
+        deferral.pending_id.parse::<ReviewId>().ok().filter(|_| deferral.code == Code::CalibrationStaged);
     Written {
         status: WriteStatus::Deferred,
-        id: None,
+        id: staged.map(|review| ItemId::from_bytes(*review.as_bytes())),
         version: None,
         trust: TrustBand::Low,
         token: None,
@@ -391,7 +403,7 @@ impl Landed {
             status: self.status,
             id: Some(self.item),
             version: Some(self.version),
-            trust: TrustBand::Medium,
+            trust: tenant.trust_of(self.version),
             token: Some(tenant.token(&call.caller, committed.lsn)),
             deferral: None,
             shared: self.shared,
@@ -409,7 +421,7 @@ pub(crate) fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -
         status: WriteStatus::AlreadyCommitted,
         id: Some(item.id),
         version: Some(version),
-        trust: TrustBand::Medium,
+        trust: views.items.row_of(version).map(|row| views.trust.stored(row)).unwrap_or_default().band(),
         token: Some(tenant.token(&call.caller, known.lsn)),
         deferral: None,
         shared: views.items.copy_of(item.id).map(|copy| copy.id),
@@ -506,6 +518,8 @@ pub(crate) fn gather(
     for parent in sharing::cited(views, request).filter(|version| predicate.admits(version)) {
         inherit(views, Some(parent), &mut facts);
     }
+    // What is written in a declared round is the work of all who take part in it (CAL-41).
+    facts.inherited.0.extend(tenant.taking_part(call, request.trace_id.as_deref()));
     let seen = tenant.seen(call, request.trace_id.as_deref());
     facts.called = seen.called.iter().copied().collect();
     facts.only_called = seen.whole;

@@ -4,6 +4,7 @@ use super::{Bounds, Consensus, KnowledgeWord, RemoteFinding, Strictness, WriteRe
 use crate::claim::Contradiction;
 use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
 use crate::item::Tier;
+use crate::log::Calibration;
 use crate::schema::Delta;
 use crate::time::Timestamp;
 use crate::view::{Class, Version};
@@ -89,6 +90,17 @@ pub struct Approval {
     pub reason: String,
 }
 
+/// How a write was scored against what is known (CAL).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weighing {
+    /// What is to be logged of it; what was scored is put in when that has its id.
+    pub calibration: Calibration,
+    /// Whether it is up to the gate.
+    pub admitted: bool,
+    /// Whether the copy for others was scored: what its user keeps does not hang on that.
+    pub of_copy: bool,
+}
+
 /// What the engine gathered for the gates, under the caller's predicate.
 #[derive(Debug, Clone, Default)]
 pub struct GateFacts {
@@ -146,6 +158,8 @@ pub struct GateFacts {
     pub runners: Vec<Option<crate::canonical::Hash>>,
     /// When the write first came in, however long it waited since.
     pub submitted: Timestamp,
+    /// How it was scored, where somebody audits it.
+    pub weighing: Option<Weighing>,
 }
 
 impl GateFacts {

@@ -3,7 +3,7 @@
 //! An event holds only what may stay in the clear for ever: ids, classes, keyed fingerprints. Names, texts and reasons are
 //! in the `Payload` sealed beside it. Indexes are never reused; a retired variant keeps its number.
 
-use super::{HeldRole, Holder, Recheck};
+use super::{Calibration, HeldRole, Holder, Recheck, TrustMove};
 use crate::access::Role;
 use crate::canonical::Hash;
 use crate::gate::Hold;
@@ -205,6 +205,12 @@ pub enum Event {
         #[n(1)]
         holder: Holder,
     },
+    /// A write was held against what is known, before it was committed or kept back.
+    #[n(27)]
+    Calibrated(#[n(0)] Calibration),
+    /// The trust of something that was scored before moves.
+    #[n(28)]
+    TrustMoved(#[n(0)] TrustMove),
     /// Audit log only: who did what, and how it ended.
     #[n(32)]
     Audited(#[n(0)] AuditRecord),
@@ -454,6 +460,8 @@ words! {
         6 Refused = "refused",
         /// A person said no because it breaks a rule.
         7 RejectedAsViolation = "rejected_as_violation",
+        /// What came to light since bears it out: it is committed with this entry (CAL-34).
+        8 Promoted = "promoted",
     }
 }
 

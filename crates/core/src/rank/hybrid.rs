@@ -8,7 +8,7 @@ use super::dates::days_off;
 use super::question::{Places, Question, Relevant, best};
 use super::words::{Word, found, sums, telling};
 use crate::item::words as word_list;
-use crate::vector::Allowed;
+use crate::vector::{Allowed, Near, UNWEIGHED};
 use crate::view::{Asks, Row};
 use std::collections::{BTreeSet, HashMap};
 
@@ -71,16 +71,23 @@ pub fn lexical(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<Re
     best(scored.map(relevant).collect(), k)
 }
 
-/// The best `k` by meaning alone.
+/// The best `k` by meaning alone, given the nearest.
 #[must_use]
-pub fn dense(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<Relevant> {
-    let relevant = |(row, cosine): (Row, f32)| Relevant { row, relevance: f64::from(cosine).clamp(0.0, 1.0) };
-    by_meaning(places, question, k).into_iter().map(relevant).collect()
+pub fn dense(nearest: &[Near], k: usize) -> Vec<Relevant> {
+    let relevant =
+        |near: &Near| Relevant { row: near.row, relevance: f64::from(near.counted).clamp(0.0, 1.0) };
+    nearest.iter().take(k).map(relevant).collect()
 }
 
-/// The best `k` by everything but what `without` names.
+/// The best `k` by everything but what `without` names, given the nearest by meaning.
 #[must_use]
-pub fn hybrid(places: &Places<'_>, question: &Question<'_>, k: usize, without: &[Knob]) -> Vec<Relevant> {
+pub fn hybrid(
+    places: &Places<'_>,
+    question: &Question<'_>,
+    nearest: &[Near],
+    k: usize,
+    without: &[Knob],
+) -> Vec<Relevant> {
     let is_name =
         |word: &str| places.index.sessions.is_speaker(places.scope.predicate, word, places.scope.redacted);
     let names: Vec<&str> = question.words.iter().map(String::as_str).filter(|word| is_name(word)).collect();
@@ -93,27 +100,40 @@ pub fn hybrid(places: &Places<'_>, question: &Question<'_>, k: usize, without: &
         vector: question.vector.filter(|_| !without.contains(&Knob::Meaning)),
         ..question.clone()
     };
-    let seeds = seeds(places, &question, &words, k);
+    let nearest = if question.vector.is_some() { nearest } else { &[] };
+    let seeds = seeds(places, &question, nearest, &words, k);
     let pool = Pool::around(places, &question, &words, &seeds);
     let scoring = Scoring { places, question: &question, names: &names, without, pool: &pool };
     best(scoring.all(), k)
 }
 
-fn by_meaning(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<(Row, f32)> {
+/// The nearest by meaning, what counts most first: at least `k`, and as many as a hybrid search begins with.
+#[must_use]
+pub fn nearest(places: &Places<'_>, question: &Question<'_>, k: usize) -> Vec<Near> {
     let (Some(vectors), Some(vector)) = (places.vectors, question.vector) else { return Vec::new() };
     let admits = |row: Row| places.scope.admits_row(places.items, row);
-    let allowed = Allowed { rows: Some(places.rows), admits: &admits };
+    let allowed = Allowed { rows: Some(places.rows), admits: &admits, weights: places.roots };
     // A vector of another length is near to nothing; whoever takes it in has refused it before.
-    let near = vectors.search(vector, &allowed, k, places.effort).unwrap_or_default();
-    near.into_iter().map(|near| (near.row, near.cosine)).collect()
+    vectors.search(vector, &allowed, k, places.effort).unwrap_or_default()
 }
 
-fn seeds(places: &Places<'_>, question: &Question<'_>, words: &[Word], k: usize) -> Vec<Row> {
-    let depth = DEPTH.max(k);
+/// How many of the nearest a hybrid search for `k` begins with.
+#[must_use]
+pub fn depth(k: usize) -> usize {
+    DEPTH.max(k)
+}
+
+fn seeds(
+    places: &Places<'_>,
+    question: &Question<'_>,
+    nearest: &[Near],
+    words: &[Word],
+    k: usize,
+) -> Vec<Row> {
+    let depth = depth(k);
     let scored = sums(words).into_iter().map(|(row, relevance)| Relevant { row, relevance }).collect();
     let mut seeds: Vec<Row> = best(scored, depth).iter().map(|one| one.row).collect();
-    let near = by_meaning(places, question, depth).into_iter();
-    seeds.extend(near.filter(|(_, cosine)| *cosine >= COSINE_MIN).map(|(row, _)| row));
+    seeds.extend(nearest.iter().filter(|near| near.cosine >= COSINE_MIN).map(|near| near.row));
     seeds.extend(named(places, question).filter(|row| places.admits(*row)).take(depth));
     seeds
 }
@@ -203,7 +223,9 @@ impl Pool {
 fn cosine(places: &Places<'_>, question: &Question<'_>, row: Row) -> f64 {
     let (Some(vectors), Some(asked)) = (places.vectors, question.vector) else { return 0.0 };
     let vector = vectors.vector(row).unwrap_or_default();
-    f64::from(dot(vector, asked))
+    let root = places.roots.get(row as usize).copied().unwrap_or(UNWEIGHED);
+    // The weights were chosen where nothing is known of any text, so what counts as much as such a one counts in full.
+    f64::from(dot(vector, asked)) * f64::from(root) / f64::from(UNWEIGHED)
 }
 
 /// The sum of products. In lanes, which the compiler turns into vector instructions.

@@ -65,6 +65,8 @@ pub struct Places<'a> {
     pub rows: &'a RoaringBitmap,
     /// Whether approximation is welcome.
     pub effort: Effort,
+    /// The root of how far each row is trusted (CAL-35).
+    pub roots: &'a [f32],
 }
 
 impl Places<'_> {

@@ -3,7 +3,7 @@
 //! Invariant (nothing dropped that could win): a row is dropped only when `k` admitted rows are certainly nearer, so
 //! the best of what is kept are the best of all that was offered. The kept rows are then measured exactly.
 
-use super::Near;
+use super::{Near, UNWEIGHED};
 use crate::view::Row;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -31,14 +31,15 @@ impl Ord for Ordered {
 
 struct Kept {
     row: Row,
-    /// Its cosine is at most this.
+    /// It counts at most this.
     most: f32,
 }
 
 pub(super) struct Shortlist<'a> {
     k: usize,
     admits: &'a dyn Fn(Row) -> bool,
-    /// The `k` best of what the cosines are at least.
+    weights: &'a [f32],
+    /// The `k` best of what rows count at least.
     least: BinaryHeap<Reverse<Ordered>>,
     /// The least of those, once there are `k`.
     floor: f32,
@@ -49,10 +50,11 @@ pub(super) struct Shortlist<'a> {
 }
 
 impl<'a> Shortlist<'a> {
-    pub(super) fn new(k: usize, admits: &'a dyn Fn(Row) -> bool) -> Self {
+    pub(super) fn new(k: usize, admits: &'a dyn Fn(Row) -> bool, weights: &'a [f32]) -> Self {
         Self {
             k,
             admits,
+            weights,
             least: BinaryHeap::new(),
             floor: f32::NEG_INFINITY,
             kept: Vec::new(),
@@ -80,20 +82,26 @@ impl<'a> Shortlist<'a> {
     /// Considers a row whose cosine is within `error` of `cosine`.
     #[inline(always)]
     pub(super) fn offer(&mut self, row: Row, cosine: f32, error: f32) {
-        if cosine + error >= self.floor {
-            self.consider(row, cosine, error);
+        let weight = self.weight(row);
+        if weight * (cosine + error) >= self.floor {
+            self.consider(row, weight * cosine, weight * error);
         }
     }
 
+    #[inline(always)]
+    fn weight(&self, row: Row) -> f32 {
+        self.weights.get(row as usize).copied().unwrap_or(UNWEIGHED)
+    }
+
     #[inline(never)]
-    fn consider(&mut self, row: Row, cosine: f32, error: f32) {
+    fn consider(&mut self, row: Row, counted: f32, error: f32) {
         self.asked += 1;
         if self.k == 0 || !(self.admits)(row) {
             return;
         }
         self.admitted += 1;
-        self.kept.push(Kept { row, most: cosine + error });
-        self.raise(cosine - error);
+        self.kept.push(Kept { row, most: counted + error });
+        self.raise(counted - error);
         if self.kept.len() >= self.sweep_at {
             self.kept.retain(|kept| kept.most >= self.floor);
             self.sweep_at = KEPT_MIN.max(self.kept.len() * 2);
@@ -117,9 +125,12 @@ impl<'a> Shortlist<'a> {
     #[inline(always)]
     pub(super) fn best(self, exact: impl Fn(Row) -> Option<f32>) -> Vec<Near> {
         let live = self.kept.iter().filter(|kept| kept.most >= self.floor);
-        let measured = live.filter_map(|kept| Some(Near { row: kept.row, cosine: exact(kept.row)? }));
+        let measured = live.filter_map(|kept| {
+            let cosine = exact(kept.row)?;
+            Some(Near { row: kept.row, cosine, counted: self.weight(kept.row) * cosine })
+        });
         let mut near: Vec<Near> = measured.collect();
-        near.sort_unstable_by_key(|near| Reverse((Ordered(near.cosine), near.row)));
+        near.sort_unstable_by_key(|near| Reverse((Ordered(near.counted), near.row)));
         near.truncate(self.k);
         near
     }

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-const ALL: Allowed<'static> = Allowed { rows: None, admits: &|_| true };
+const ALL: Allowed<'static> = Allowed { rows: None, admits: &|_| true, weights: &[] };
 
 fn gauss(chance: &mut Chance) -> f32 {
     (0..4).map(|_| chance.below(1 << 16) as f32 / 65_536.0 - 0.5).sum()
@@ -48,9 +48,13 @@ fn made(view: &VectorView, seed: u64) -> Lists {
 fn by_sorting(view: &VectorView, query: &[f32], scope: &Allowed<'_>, k: usize) -> Vec<Near> {
     let query = kernel::unit(query, view.dimensions()).unwrap();
     let seen = |row: &Row| scope.rows.is_none_or(|rows| rows.contains(*row)) && (scope.admits)(*row);
-    let near = |row| Near { row, cosine: kernel::dot(&query, view.vector(row).unwrap()).clamp(-1.0, 1.0) };
+    let near = |row| {
+        let cosine = kernel::dot(&query, view.vector(row).unwrap()).clamp(-1.0, 1.0);
+        let weight = scope.weights.get(row as usize).copied().unwrap_or(UNWEIGHED);
+        Near { row, cosine, counted: weight * cosine }
+    };
     let mut all: Vec<Near> = view.rows().iter().filter(seen).map(near).collect();
-    all.sort_by(|a, b| b.cosine.total_cmp(&a.cosine).then(b.row.cmp(&a.row)));
+    all.sort_by(|a, b| b.counted.total_cmp(&a.counted).then(b.row.cmp(&a.row)));
     all.truncate(k);
     all
 }
@@ -89,20 +93,22 @@ fn vectors() -> impl Strategy<Value = (Vec<Vec<f32>>, Vec<f32>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// SHARE-22: the nearest under the filter, exactly min(k, qualifying) of them, ties to the newer.
+    /// SHARE-22, CAL-35: what counts most under the filter, exactly min(k, qualifying) of them, ties to the newer; by cosine and by
+    /// how far each is trusted.
     #[test]
     fn an_exact_search_equals_a_sort(
         (vectors, query) in vectors(),
         k in 0_usize..320,
         rows in prop::option::of(prop::collection::btree_set(0_u32..320, 0..300)),
         every in 1_u32..5,
+        weights in prop::collection::vec(0.05_f32..1.0, 0..320),
     ) {
         let mut view = VectorView::new(query.len());
         for (row, vector) in vectors.iter().enumerate() {
             view.insert(row as Row, vector).unwrap();
         }
         let rows: Option<RoaringBitmap> = rows.map(|rows| rows.into_iter().collect());
-        let scope = Allowed { rows: rows.as_ref(), admits: &|row| row.is_multiple_of(every) };
+        let scope = Allowed { rows: rows.as_ref(), admits: &|row| row.is_multiple_of(every), weights: &weights };
         let found = view.search(&query, &scope, k, Effort::Exact).unwrap();
         prop_assert_eq!(found, by_sorting(&view, &query, &scope, k));
     }
@@ -115,12 +121,13 @@ proptest! {
         rows in prop::option::of(prop::collection::btree_set(0_u32..320, 0..300)),
         every in 1_u32..90,
         removed in prop::collection::vec(0_u32..320, 0..60),
+        weights in prop::collection::vec(0.05_f32..1.0, 0..320),
     ) {
         prop_assume!(!vectors.is_empty());
         let mut view = with_lists(view_of(&vectors));
         removed.iter().for_each(|row| view.remove(*row));
         let rows: Option<RoaringBitmap> = rows.map(|rows| rows.into_iter().collect());
-        let scope = Allowed { rows: rows.as_ref(), admits: &|row| row.is_multiple_of(every) };
+        let scope = Allowed { rows: rows.as_ref(), admits: &|row| row.is_multiple_of(every), weights: &weights };
         let found = view.search(&query, &scope, k, Effort::Planned).unwrap();
         // So few rows that every list is looked through: the answer is the exact one.
         prop_assert_eq!(found, by_sorting(&view, &query, &scope, k));
@@ -139,10 +146,10 @@ fn lists_find_what_a_sort_finds() {
     let near = view.search(query, &ALL, 5_000, Effort::Exact).unwrap();
     let far: RoaringBitmap = view.rows() - near.iter().map(|near| near.row).collect::<RoaringBitmap>();
     for rows in [None, Some(&half), Some(&tenth), Some(&far)] {
-        let recall = recall(&view, queries, &Allowed { rows, admits: &|_| true });
+        let recall = recall(&view, queries, &Allowed { rows, admits: &|_| true, weights: &[] });
         assert!(recall >= 0.95, "{recall} under {:?} rows", rows.map(RoaringBitmap::len));
     }
-    let recall = recall(&view, queries, &Allowed { rows: None, admits: &|row| row % 50 == 1 });
+    let recall = recall(&view, queries, &Allowed { rows: None, admits: &|row| row % 50 == 1, weights: &[] });
     assert!(recall >= 0.95, "{recall} where one in fifty is admitted");
 }
 
@@ -151,7 +158,7 @@ fn lists_find_what_a_sort_finds() {
 fn lists_are_not_looked_through_to_the_end() {
     let view = with_lists(view_of(&clustered(40_000, 16, 40)));
     let query = view.vector(17).unwrap();
-    let mut shortlist = Shortlist::new(10, &|_| true);
+    let mut shortlist = Shortlist::new(10, &|_| true, &[]);
     let lists = view.lists.as_ref().unwrap();
     let query = &Query::new(query.to_vec());
     let offered = kernel::run(Probe { lists, query, visible: &Visible::All, shortlist: &mut shortlist });
@@ -168,7 +175,7 @@ fn hidden_rows_are_not_considered() {
             assert!(row.is_multiple_of(7), "row {row} is hidden");
             true
         };
-        let scope = Allowed { rows: Some(&rows), admits: &admits };
+        let scope = Allowed { rows: Some(&rows), admits: &admits, weights: &[] };
         assert_eq!(view.search(&[1.0; 8], &scope, 10, effort).unwrap().len(), 10);
     }
 }

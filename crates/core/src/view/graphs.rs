@@ -159,6 +159,8 @@ impl GraphsView {
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
             | Event::ItemReverified { .. }
+            | Event::Calibrated(_)
+            | Event::TrustMoved(_)
             | Event::Audited(_) => return,
         }
         self.epoch += 1;

@@ -269,6 +269,8 @@ impl IdentityView {
             | Event::RoleSet { .. }
             | Event::RoleAssigned(_)
             | Event::RoleUnassigned { .. }
+            | Event::Calibrated(_)
+            | Event::TrustMoved(_)
             | Event::Audited(_) => return,
         }
         self.epoch += 1;

@@ -311,6 +311,8 @@ impl ItemsView {
             | Event::RoleSet { .. }
             | Event::RoleAssigned(_)
             | Event::RoleUnassigned { .. }
+            | Event::Calibrated(_)
+            | Event::TrustMoved(_)
             | Event::Audited(_) => {}
         }
     }

@@ -202,6 +202,8 @@ impl LexicalView {
             | Event::RoleSet { .. }
             | Event::RoleAssigned(_)
             | Event::RoleUnassigned { .. }
+            | Event::Calibrated(_)
+            | Event::TrustMoved(_)
             | Event::Audited(_) => {}
         }
     }

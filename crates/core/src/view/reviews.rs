@@ -222,6 +222,8 @@ impl ReviewsView {
             | Event::RoleSet { .. }
             | Event::RoleAssigned(_)
             | Event::RoleUnassigned { .. }
+            | Event::Calibrated(_)
+            | Event::TrustMoved(_)
             | Event::Audited(_) => {}
         }
     }
@@ -241,7 +243,7 @@ impl ReviewsView {
         review.decided = Some(entry.lsn);
         review.decision = Some(decision);
         review.state = match decision {
-            Decision::Seconded | Decision::Approved => ReviewState::Approved,
+            Decision::Seconded | Decision::Approved | Decision::Promoted => ReviewState::Approved,
             Decision::Rejected
             | Decision::RejectedAsFalse
             | Decision::RejectedAsViolation

@@ -7,13 +7,14 @@ use crate::scribing::Told;
 use crate::sequencer::Objection;
 use crate::tenant::Tenant;
 use crate::write::{self, Asked, Prepared};
-use crate::{Call, kept};
+use crate::{Call, calibration, kept};
 use serde_json::Value;
 use tabellion_core::access::author;
 use tabellion_core::canonical::{hex, sha256};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Approval, GateName};
-use tabellion_core::log::{Decision, Event, Payload};
+use tabellion_core::id::ReviewId;
+use tabellion_core::log::{Actor, Decision, Event, Payload};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Review, ReviewState, Views};
 
@@ -155,8 +156,50 @@ async fn approve(
         kept::owe_no_more(tenant, owed.as_ref());
     }
     let committed = result?;
+    calibration::forget(tenant, id);
     tenant.announce(&current, Decision::Approved.as_str());
     Ok(Written { owed, ..landed.reply(tenant, call, committed) })
+}
+
+/// Lets a write in that is borne out by now, without a person: the gates run once more, and none may want one for another
+/// reason.
+pub(crate) async fn promote(tenant: &Tenant, id: ReviewId) -> Result<bool, Refusal> {
+    for _ in 0..ATTEMPTS_MAX {
+        let review = tenant.shared.views.read().reviews.find(id).cloned().ok_or_else(not_found)?;
+        if review.state_at(tenant.now()) != ReviewState::Pending {
+            return Ok(false);
+        }
+        match promoted(tenant, &review).await {
+            Ok(done) => return Ok(done),
+            Err(Objection::Stale) => {}
+            Err(Objection::Refused(refusal)) => return Err(refusal),
+            Err(Objection::Replayed(_)) => return Ok(false),
+        }
+    }
+    Err(write::keeps_changing())
+}
+
+async fn promoted(tenant: &Tenant, review: &Review) -> Result<bool, Objection> {
+    let (author, mut asked) = as_sent(tenant, None, review)?;
+    asked.promoted = Some(review.id);
+    asked.unattended = true;
+    write::caught_up(tenant, asked.strictness, asked.request.layer).await?;
+    let Prepared::Commit(commit) = write::prepare(tenant, &author, &asked)? else { return Ok(false) };
+    let event = Event::ReviewDecided { review: review.id, decision: Decision::Promoted };
+    let mut drafts = vec![tenant.draft(Actor::SERVER, event, None)?];
+    let owed = kept::owe(tenant, &author, &asked, commit.owes())?;
+    let (versions, touches, must) = commit.parts(tenant, &author)?;
+    drafts.extend(versions);
+    let trail = tenant.server_row("promote", Decision::Promoted.as_str(), vec![review.id.to_string()]);
+    let check = move |views: &Views, now: Timestamp| must.hold(views, now);
+    let result = tenant.sequencer.propose(closing(drafts, touches, review.id, trail, check)).await;
+    if result.is_err() {
+        kept::owe_no_more(tenant, owed.as_ref());
+    }
+    result?;
+    calibration::forget(tenant, review.id);
+    tenant.announce(review, Decision::Promoted.as_str());
+    Ok(true)
 }
 
 /// One yes of several.
@@ -207,10 +250,22 @@ fn revived(
     review: &Review,
     verdict: &Verdict,
 ) -> Result<(Call, Asked), Refusal> {
+    let (author, mut asked) = as_sent(tenant, call.request_id.clone(), review)?;
+    asked.approval = Some(Approval {
+        review: review.id,
+        approver: call.caller.user(),
+        at: tenant.now(),
+        reason: verdict.reason.clone(),
+    });
+    Ok((author, asked))
+}
+
+/// The write as its author sent it, in the words that were looked at.
+fn as_sent(tenant: &Tenant, request_id: Option<String>, review: &Review) -> Result<(Call, Asked), Refusal> {
     let staged = Staged::read(tenant, review.lsn)?;
     let draft = staged.draft()?;
     let caller = author(&tenant.shared.views.read().identity, review.owner, review.agent, review.key)?;
-    let author = Call { caller, request_id: call.request_id.clone(), trace: None };
+    let author = Call { caller, request_id, trace: None };
     let request = draft.clone().check()?;
     let mut asked = Asked::of(tenant, &author, draft, request, staged.owed)?;
     if !asked.wishes.is_empty() {
@@ -222,11 +277,5 @@ fn revived(
     }
     asked.counsel = Some(Counsel::of_findings(&staged.findings));
     asked.submitted = staged.submitted.unwrap_or(review.time);
-    asked.approval = Some(Approval {
-        review: review.id,
-        approver: call.caller.user(),
-        at: tenant.now(),
-        reason: verdict.reason.clone(),
-    });
     Ok((author, asked))
 }

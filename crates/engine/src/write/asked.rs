@@ -3,6 +3,7 @@
 use super::flight::Corpus;
 use super::replay::scoped_token;
 use super::{Replay, check_token, facts};
+use crate::calibration::Session;
 use crate::counsel::Counsel;
 use crate::embedding::Vector;
 use crate::owed::Owed;
@@ -61,6 +62,10 @@ pub(crate) struct Asked {
     pub(crate) counsel: Option<Counsel>,
     /// What it means; none where only words are compared, or no model answered.
     pub(crate) vector: Option<Vector>,
+    /// Its turn at being scored, where somebody audits it.
+    pub(crate) session: Option<Session>,
+    /// The review that it comes back from because more came to light, without a person.
+    pub(crate) promoted: Option<ReviewId>,
 }
 
 impl Asked {
@@ -114,6 +119,8 @@ impl Asked {
             rests_on_private,
             counsel: None,
             vector: None,
+            session: None,
+            promoted: None,
         })
     }
 
@@ -133,6 +140,11 @@ impl Asked {
     /// What a replay of it is recognised by.
     pub(crate) const fn replay(&self) -> Replay {
         Replay { token: self.token, request: self.request_print, edits: self.edits }
+    }
+
+    /// The review that it comes back from.
+    pub(crate) fn review(&self) -> Option<ReviewId> {
+        self.approval.as_ref().map(|approval| approval.review).or(self.promoted)
     }
 
     /// Whose memory it is compared with.

@@ -17,7 +17,7 @@ use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{Admitted, Against, Force, GateFacts, Merged};
 use tabellion_core::id::{ItemId, ProvenanceId, ReviewId, VersionId};
 use tabellion_core::item::{Content, Layer, Operation, Tier, TierWish};
-use tabellion_core::log::{Event, Payload, Prints, Shaped, WrittenVersion};
+use tabellion_core::log::{Calibration, Event, Payload, Prints, Shaped, Weighed, WrittenVersion};
 use tabellion_core::provenance::{ApprovalState, Evidence, EvidenceQuality, PROVENANCE_KEY, Provenance};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Class, Moment, Version, Views};
@@ -34,6 +34,8 @@ pub(crate) struct Commit {
     owes: bool,
     rests_on_private: bool,
     shaped: Shaped,
+    /// How what others see of it was scored, where somebody audits it.
+    calibration: Option<Calibration>,
 }
 
 /// What must hold at the moment of the commit.
@@ -89,7 +91,11 @@ pub(super) fn commit(
     let item = match (admitted.merged(), replaced.first()) {
         (Some(merged), _) => merged.into.item,
         (None, Some((item, _))) => *item,
-        (None, None) => ItemId::from_bytes(tenant.entropy.bytes()),
+        // What waited has had its id since then.
+        (None, None) => match asked.review() {
+            Some(review) => ItemId::from_bytes(*review.as_bytes()),
+            None => ItemId::from_bytes(tenant.entropy.bytes()),
+        },
     };
     let maker = Maker { tenant, call, asked, admitted, facts, now, item };
     let mut heads = replaced;
@@ -111,6 +117,7 @@ pub(super) fn commit(
         }
     }
     heads.extend(asked.owed.map(|owed| (owed.item, owed.version)));
+    let calibration = calibration(facts, &versions);
     let mut expected: Vec<VersionId> = heads.iter().map(|(_, version)| *version).collect();
     expected.extend(facts.twin.as_ref().map(|twin| twin.known.version));
     let request = admitted.request();
@@ -134,7 +141,16 @@ pub(super) fn commit(
         owes,
         rests_on_private: asked.rests_on_private,
         shaped: asked.shaped.clone(),
+        calibration,
     })
+}
+
+/// What is logged of the score of what others see: the shared version, or the only one.
+fn calibration(facts: &GateFacts, versions: &[(WrittenVersion, Payload)]) -> Option<Calibration> {
+    let weighing = facts.weighing.as_ref()?;
+    let shared = versions.iter().find(|(written, _)| written.tier == weighing.calibration.space.tier);
+    let (written, _) = shared.filter(|_| weighing.admitted)?;
+    Some(Calibration { weighed: Weighed::Version(written.version), ..weighing.calibration.clone() })
 }
 
 /// The twins that a write is not held against because something in it is redacted for the writer (SHARE-21).
@@ -222,9 +238,11 @@ impl Commit {
             tenant.draft(author.caller.actor(), Event::VersionWritten(written.clone()), Some(payload))
         };
         let edited = must.replay.edits.map(|id| review::ending(tenant, author, id));
-        let drafts =
-            edited.into_iter().chain(self.versions.iter().map(draft)).collect::<Result<Vec<_>, _>>()?;
-        Ok((drafts, touches, must))
+        let scored = self.calibration.iter().map(|calibration| {
+            tenant.draft(author.caller.actor(), Event::Calibrated(calibration.clone()), None)
+        });
+        let drafts = edited.into_iter().chain(self.versions.iter().map(draft)).chain(scored);
+        Ok((drafts.collect::<Result<Vec<_>, _>>()?, touches, must))
     }
 }
 
@@ -354,7 +372,8 @@ impl Maker<'_> {
             Err(refusal) if self.admitted.request().tier == TierWish::Both => return Err(refusal),
             Err(_) => return Ok(Copied::Nothing),
         };
-        if copy.lacks_model {
+        let unfit = self.facts.weighing.as_ref().is_some_and(|one| one.of_copy && !one.admitted);
+        if copy.lacks_model || unfit {
             return Ok(Copied::Later);
         }
         let canonical = content.canonical().map_err(|_| no_form())?;
@@ -418,7 +437,7 @@ impl Maker<'_> {
     }
 
     fn review(&self) -> Option<ReviewId> {
-        self.admitted.approval().map(|approval| approval.review)
+        self.asked.review()
     }
 
     /// The evidence with the authority that it was found to have, the highest first.

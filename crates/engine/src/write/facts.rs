@@ -5,6 +5,7 @@ mod meaning;
 pub(super) use meaning::{goes_by_meaning, understand};
 
 use super::{Asked, knowledge};
+use crate::calibration::{self, Session};
 use crate::read::content;
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
@@ -17,7 +18,7 @@ use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{
     Force, GateFacts, Known, Likeness, Neighbour, SEMANTIC_MIN, SUPPORT_UNSEEN, Strictness, Twin, Weighed,
-    WriteRequest, fact_score, reliance, support,
+    Weighing, WriteRequest, fact_score, reliance, support,
 };
 use tabellion_core::id::{ItemId, VersionId};
 use tabellion_core::item::{Content, Layer, Tier};
@@ -82,7 +83,20 @@ pub(super) struct Gathering<'a> {
 }
 
 impl Gathering<'_> {
+    /// What the gates are told, and how the write was scored if its turn has come.
     pub(super) fn facts(&self) -> Result<GateFacts, Refusal> {
+        let facts = self.gathered()?;
+        let weighing = self.asked.session.as_ref().and_then(|session| self.weighed(session, &facts));
+        Ok(GateFacts { weighing, ..facts })
+    }
+
+    fn weighed(&self, session: &Session, facts: &GateFacts) -> Option<Weighing> {
+        let (tier, content) = calibration::subject(self.asked);
+        let class = facts.class(self.call.caller.agent(), &self.asked.request, tier);
+        calibration::score(self.tenant, self.call, (&self.asked.request.namespace, content), session, &class)
+    }
+
+    fn gathered(&self) -> Result<GateFacts, Refusal> {
         let request = &self.asked.request;
         let predicate = predicate(self.tenant, &self.call.caller, &self.tenant.shared.views.read());
         let rules = self.asked.strictness.rules(request.layer);

@@ -169,6 +169,7 @@ impl Governance {
     #[must_use]
     pub fn engine(&self) -> tabellion_engine::Governance {
         tabellion_engine::Governance {
+            calibration: tabellion_engine::Calibration::default(),
             strictness: self.policy.strictness(),
             rates: self.writes_per_minute,
             budget: self.session_budget,

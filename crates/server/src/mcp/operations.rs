@@ -211,6 +211,7 @@ impl From<SearchItems> for SearchQuery {
             exact: asked.exact.unwrap_or(false),
             without: Vec::new(),
             diversity: asked.diversity,
+            shared_work: false,
         }
     }
 }

@@ -331,6 +331,7 @@ impl From<SearchBody> for SearchQuery {
             exact: body.exact.unwrap_or(false),
             without: body.without.unwrap_or_default(),
             diversity: body.diversity,
+            shared_work: false,
         }
     }
 }

@@ -156,7 +156,12 @@ impl Built {
     }
 
     fn bare(&self, query: &[f32]) -> Result<Vec<Near>> {
-        Ok(self.view.search(query, &Allowed { rows: None, admits: &|_| true }, K, Effort::Planned)?)
+        Ok(self.view.search(
+            query,
+            &Allowed { rows: None, admits: &|_| true, weights: &[] },
+            K,
+            Effort::Planned,
+        )?)
     }
 }
 
@@ -176,7 +181,12 @@ impl Caller<'_> {
                 version.place < self.share && version.since <= at && at < version.until
             })
         };
-        Ok(self.built.view.search(query, &Allowed { rows: Some(&self.rows), admits: &admits }, K, effort)?)
+        Ok(self.built.view.search(
+            query,
+            &Allowed { rows: Some(&self.rows), admits: &admits, weights: &[] },
+            K,
+            effort,
+        )?)
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn measured(bare: &VectorView, cloud: &Cloud, items: u64) -> Result<V
     let mut floor = Latencies::default();
     for number in 0..QUERIES {
         let query = cloud.query(number);
-        let anyone = Allowed { rows: None, admits: &|_| true };
+        let anyone = Allowed { rows: None, admits: &|_| true, weights: &[] };
         floor.time(|| bare.search(&query, &anyone, K, Effort::Planned))?;
     }
     let first = owners.first().context("no owner")?;

@@ -80,7 +80,7 @@ impl Gathering<'_> {
                 && !index.redacts(row, redacted)
                 && items.version(row).is_some_and(may)
         };
-        let allowed = Allowed { rows: Some(&rows), admits: &admits };
+        let allowed = Allowed { rows: Some(&rows), admits: &admits, weights: &[] };
         // A vector of another length is near to nothing.
         let near = vectors.search(vector, &allowed, NEAREST_MAX, Effort::Planned).unwrap_or_default();
         let close = near.into_iter().take_while(|near| f64::from(near.cosine) > SEMANTIC_MIN);

@@ -73,8 +73,10 @@ impl<'a> Searcher<'a> {
         effort: Effort,
     ) -> Vec<Row> {
         let (items, index) = (&self.memory.views.items, &self.memory.index);
-        let places = Places { items, index, vectors: Some(self.vectors), scope, rows, effort };
-        let found = rank::hybrid(&places, question, WEIGHED_MAX, &[]);
+        let roots = self.memory.views.trust.roots();
+        let places = Places { items, index, vectors: Some(self.vectors), scope, rows, effort, roots };
+        let nearest = rank::nearest(&places, question, rank::depth(WEIGHED_MAX));
+        let found = rank::hybrid(&places, question, &nearest, WEIGHED_MAX, &[]);
         let mut weighed: Vec<(f64, Row)> = found
             .into_iter()
             .filter_map(|one| {

@@ -1,0 +1,394 @@
+//! How far what is remembered can be trusted: the scores of writes, the gate's memory of them, and how credible auditors are.
+//!
+//! Everything is kept by the space that it was scored in, and put together for a write from the spaces that it dominates
+//! (CAL-41): what is hidden from anyone who sees the write has no part in it.
+
+use super::{ItemsView, Row};
+use crate::id::{AgentId, ReviewId};
+use crate::log::{
+    Audit, Calibration, Decision, Entry, Event, Lsn, Mark, MemoryKind, Party, Space, TrustMove, Weighed,
+};
+use crate::trust::{Evidence, Past, Stored, moved};
+use crate::vector::UNWEIGHED;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Scores that are remembered of one party in one space.
+const PAST_MAX: usize = 512;
+/// Parties that are remembered in one space; beyond that the one that was quiet longest is forgotten.
+const PARTIES_MAX: usize = 64;
+/// Steps of an auditor's credibility that are remembered in one space; the shortest halves what was before, so older ones have
+/// no part in any digit that counts.
+const STEPS_MAX: usize = 64;
+
+/// The trust of a version.
+#[derive(Debug, Clone, Copy, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Standing {
+    /// What it is trusted by.
+    #[n(0)]
+    pub stored: Stored,
+    /// How it was scored first.
+    #[n(1)]
+    pub rho: f64,
+    /// How little it crowds what is known.
+    #[n(2)]
+    pub detect: f64,
+    /// How little it changed what others found.
+    #[n(3)]
+    pub align: f64,
+    /// What it had to reach.
+    #[n(4)]
+    pub threshold: f64,
+    /// What else is to be said of that.
+    #[n(5)]
+    pub mark: Mark,
+    /// Where it was scored, as a row of the spaces.
+    #[n(6)]
+    pub space: u32,
+    /// As what.
+    #[n(7)]
+    pub kind: MemoryKind,
+    /// Who wrote it.
+    #[n(8)]
+    pub party: Party,
+    /// Whether it has fallen below the gate since.
+    #[n(9)]
+    pub demoted: bool,
+    /// Where it was scored.
+    #[n(10)]
+    pub lsn: Lsn,
+}
+
+impl Standing {
+    fn moved_by(self, evidence: &TrustMove) -> Self {
+        Self {
+            stored: self.stored.with(evidence.score, evidence.mass),
+            detect: evidence.detect.unwrap_or(self.detect),
+            demoted: evidence.demoted,
+            ..self
+        }
+    }
+}
+
+/// The trust of a write that waits, and who spoke for or against it.
+#[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct StagedTrust {
+    /// How it stands.
+    #[n(0)]
+    pub standing: Standing,
+    /// Other parties that its evidence came from.
+    #[n(1)]
+    pub parties: BTreeSet<Party>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+struct Step {
+    #[n(0)]
+    lsn: Lsn,
+    #[n(1)]
+    valid: bool,
+    #[n(2)]
+    step: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+struct Committed {
+    #[n(0)]
+    lsn: Lsn,
+    #[n(1)]
+    rho: f64,
+}
+
+/// What was scored in one space.
+#[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+struct Scored {
+    #[n(0)]
+    space: Space,
+    /// How many writes were.
+    #[n(1)]
+    rounds: u64,
+    /// What was committed, by kind and party, oldest first.
+    #[n(2)]
+    past: BTreeMap<(MemoryKind, Party), Vec<Committed>>,
+    /// How auditors' credibility moved, oldest first.
+    #[n(3)]
+    steps: BTreeMap<AgentId, Vec<Step>>,
+}
+
+/// What a write is held against, put together from every space that may have a part in it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Known {
+    /// How many writes were scored.
+    pub rounds: u64,
+    /// What was committed, oldest first.
+    pub past: Vec<Past>,
+    steps: BTreeMap<AgentId, Vec<(Lsn, bool, f64)>>,
+}
+
+impl Known {
+    /// How credible an auditor is.
+    #[must_use]
+    pub fn weight(&self, agent: AgentId) -> f64 {
+        let steps = self.steps.get(&agent).map_or(&[] as &[_], Vec::as_slice);
+        steps.iter().fold(1.0, |weight, (_, valid, step)| moved(weight, *valid, *step))
+    }
+
+    /// Every auditor whose credibility ever moved.
+    pub fn auditors(&self) -> impl Iterator<Item = (AgentId, f64)> {
+        self.steps.keys().map(|agent| (*agent, self.weight(*agent)))
+    }
+}
+
+/// The trust of everything that was scored.
+#[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct TrustView {
+    #[n(0)]
+    versions: BTreeMap<Row, Standing>,
+    #[n(1)]
+    staged: BTreeMap<ReviewId, StagedTrust>,
+    #[n(2)]
+    scored: Vec<Scored>,
+    #[cbor(skip)]
+    row_of: HashMap<Space, u32>,
+    /// The root of each row's trust; rows beyond are trusted by one half.
+    #[cbor(skip)]
+    roots: Vec<f32>,
+}
+
+impl TrustView {
+    /// How far a version can be trusted; one half where there is no evidence.
+    #[must_use]
+    pub fn rho(&self, row: Row) -> f64 {
+        self.stored(row).rho()
+    }
+
+    /// What a version is trusted by.
+    #[must_use]
+    pub fn stored(&self, row: Row) -> Stored {
+        self.versions.get(&row).map(|standing| standing.stored).unwrap_or_default()
+    }
+
+    /// The root of how far each version is trusted, by row: what its cosine counts (CAL-35). Rows beyond have no evidence.
+    #[must_use]
+    pub fn roots(&self) -> &[f32] {
+        &self.roots
+    }
+
+    /// How a version was scored, if it was.
+    #[must_use]
+    pub fn standing(&self, row: Row) -> Option<&Standing> {
+        self.versions.get(&row)
+    }
+
+    /// The trust of a write that waits.
+    #[must_use]
+    pub fn staged(&self, review: ReviewId) -> Option<&StagedTrust> {
+        self.staged.get(&review)
+    }
+
+    /// Every write that waits because of its score.
+    pub fn all_staged(&self) -> impl Iterator<Item = (ReviewId, &StagedTrust)> {
+        self.staged.iter().map(|(review, trust)| (*review, trust))
+    }
+
+    /// Every version that was scored.
+    pub fn all(&self) -> impl Iterator<Item = (Row, &Standing)> {
+        self.versions.iter().map(|(row, standing)| (*row, standing))
+    }
+
+    /// Where something was scored.
+    #[must_use]
+    pub fn space(&self, row: u32) -> Option<&Space> {
+        self.scored.get(row as usize).map(|scored| &scored.space)
+    }
+
+    /// Every space in which something was scored.
+    pub fn spaces(&self) -> impl Iterator<Item = &Space> {
+        self.scored.iter().map(|scored| &scored.space)
+    }
+
+    /// What may have a part in the score of something, given the spaces that do.
+    #[must_use]
+    pub fn known(&self, kind: MemoryKind, counts: impl Fn(&Space) -> bool) -> Known {
+        let mut known = Known::default();
+        let mut past: Vec<(Committed, Party)> = Vec::new();
+        for scored in self.scored.iter().filter(|scored| counts(&scored.space)) {
+            known.rounds += scored.rounds;
+            let of_kind = scored.past.iter().filter(|((one, _), _)| *one == kind);
+            past.extend(of_kind.flat_map(|((_, party), all)| all.iter().map(|one| (*one, *party))));
+            for (agent, steps) in &scored.steps {
+                let all = known.steps.entry(*agent).or_default();
+                all.extend(steps.iter().map(|step| (step.lsn, step.valid, step.step)));
+            }
+        }
+        past.sort_by_key(|(committed, _)| committed.lsn);
+        known.past =
+            past.into_iter().map(|(one, party)| Past { party: number(party), rho: one.rho }).collect();
+        known.steps.values_mut().for_each(|steps| steps.sort_by_key(|(lsn, ..)| *lsn));
+        known
+    }
+
+    pub(super) fn index(&mut self) {
+        let rows = self.scored.iter().enumerate();
+        self.row_of = rows.map(|(row, scored)| (scored.space.clone(), row as u32)).collect();
+        let trusted: Vec<(Row, Stored)> = self.versions.iter().map(|(row, one)| (*row, one.stored)).collect();
+        trusted.iter().for_each(|(row, stored)| self.root(*row, *stored));
+    }
+
+    fn root(&mut self, row: Row, stored: Stored) {
+        if self.roots.len() <= row as usize {
+            self.roots.resize(row as usize + 1, UNWEIGHED);
+        }
+        if let Some(root) = self.roots.get_mut(row as usize) {
+            *root = stored.rho().sqrt() as f32;
+        }
+    }
+
+    fn weigh(&mut self, row: Row, standing: Standing) {
+        self.root(row, standing.stored);
+        self.versions.insert(row, standing);
+    }
+
+    pub(super) fn apply(&mut self, entry: &Entry, items: &ItemsView) {
+        match &entry.event {
+            Event::Calibrated(calibration) => self.score(calibration, entry.lsn, items),
+            Event::TrustMoved(evidence) => self.shift(evidence, items),
+            Event::ReviewDecided { review, decision } => self.decide(*review, *decision),
+            Event::VersionWritten(written) => {
+                let staged = written.review.and_then(|review| self.staged.remove(&review));
+                if let (Some(staged), Some(row)) = (staged, items.row_of(written.version)) {
+                    self.commit(&staged.standing, entry.lsn);
+                    self.weigh(row, staged.standing);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn score(&mut self, one: &Calibration, lsn: Lsn, items: &ItemsView) {
+        let space = self.space_row(&one.space);
+        let standing = Standing {
+            stored: one.stored,
+            rho: one.rho,
+            detect: one.detect,
+            align: one.align,
+            threshold: one.threshold,
+            mark: one.mark,
+            space,
+            kind: one.kind,
+            party: one.party,
+            demoted: false,
+            lsn,
+        };
+        if let Some(scored) = self.scored.get_mut(space as usize) {
+            scored.rounds += 1;
+            one.audits.iter().for_each(|audit| scored.audit(audit, lsn));
+        }
+        match one.weighed {
+            Weighed::Version(version) => {
+                if let Some(row) = items.row_of(version) {
+                    self.weigh(row, standing);
+                    self.commit(&standing, lsn);
+                }
+            }
+            Weighed::Staged(review) => {
+                let spoke = one.audits.iter().filter(|audit| audit.valid == Some(true));
+                let parties = spoke.map(|audit| Party::Agent(audit.agent)).collect();
+                self.staged.insert(review, StagedTrust { standing, parties });
+            }
+        }
+    }
+
+    /// What is committed is what the gate measures the next ones by.
+    fn commit(&mut self, standing: &Standing, lsn: Lsn) {
+        if let Some(scored) = self.scored.get_mut(standing.space as usize) {
+            scored.commit((standing.kind, standing.party), Committed { lsn, rho: standing.rho });
+        }
+    }
+
+    fn shift(&mut self, evidence: &TrustMove, items: &ItemsView) {
+        match evidence.weighed {
+            Weighed::Version(version) => {
+                let row = items.row_of(version);
+                let known = row.and_then(|row| Some((row, *self.versions.get(&row)?)));
+                if let Some((row, standing)) = known {
+                    self.weigh(row, standing.moved_by(evidence));
+                }
+            }
+            Weighed::Staged(review) => {
+                if let Some(staged) = self.staged.get_mut(&review) {
+                    staged.parties.extend(&evidence.parties);
+                    staged.standing = staged.standing.moved_by(evidence);
+                }
+            }
+        }
+    }
+
+    fn decide(&mut self, review: ReviewId, decision: Decision) {
+        match decision {
+            Decision::Approved => {
+                if let Some(staged) = self.staged.get_mut(&review) {
+                    let (score, mass) = Evidence::Decided { yes: true }.parts();
+                    staged.standing.stored = staged.standing.stored.with(score, mass);
+                }
+            }
+            Decision::Seconded | Decision::Promoted => {}
+            Decision::Rejected
+            | Decision::Withdrawn
+            | Decision::TimedOut
+            | Decision::RejectedAsFalse
+            | Decision::Refused
+            | Decision::RejectedAsViolation => drop(self.staged.remove(&review)),
+        }
+    }
+
+    fn space_row(&mut self, space: &Space) -> u32 {
+        if let Some(row) = self.row_of.get(space) {
+            return *row;
+        }
+        let row = self.scored.len() as u32;
+        let (past, steps) = (BTreeMap::new(), BTreeMap::new());
+        self.scored.push(Scored { space: space.clone(), rounds: 0, past, steps });
+        self.row_of.insert(space.clone(), row);
+        row
+    }
+}
+
+impl Scored {
+    fn audit(&mut self, audit: &Audit, lsn: Lsn) {
+        let Some(valid) = audit.valid else { return };
+        let steps = self.steps.entry(audit.agent).or_default();
+        steps.push(Step { lsn, valid, step: audit.step });
+        if steps.len() > STEPS_MAX {
+            steps.remove(0);
+        }
+    }
+
+    fn commit(&mut self, place: (MemoryKind, Party), committed: Committed) {
+        let past = self.past.entry(place).or_default();
+        past.push(committed);
+        if past.len() > PAST_MAX {
+            past.remove(0);
+        }
+        if self.past.len() > PARTIES_MAX {
+            let last = |past: &Vec<Committed>| past.last().map(|one| one.lsn);
+            let quiet = self.past.iter().min_by_key(|(_, past)| last(past)).map(|(place, _)| *place);
+            quiet.and_then(|place| self.past.remove(&place));
+        }
+    }
+}
+
+/// A number by which a party is told apart from others.
+#[must_use]
+pub fn number(party: Party) -> u64 {
+    let bytes = match &party {
+        Party::User(user) => user.as_bytes(),
+        Party::Agent(agent) => agent.as_bytes(),
+    };
+    bytes.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+}

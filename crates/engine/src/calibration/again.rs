@@ -1,0 +1,232 @@
+//! Recalibration: what was scored is held against searches that were made since, and what is borne out by now is let in
+//! (CAL-33, 34).
+
+use super::domain::Belongs;
+use super::lists::probed;
+use super::probes::Probe;
+use super::score::Scoring;
+use super::space_of;
+use super::staged::{Subject, moves};
+use crate::tenant::Tenant;
+use crate::{Call, review};
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tabellion_core::access::{Deed, Power};
+use tabellion_core::canonical::{Hash, framed_sha256};
+use tabellion_core::error::Refusal;
+use tabellion_core::id::ReviewId;
+use tabellion_core::log::{MemoryKind, Party, Reason, TrustMove, Weighed};
+use tabellion_core::trust::{
+    CalFacts, Delta, Draw, Gate, ItemFacts, Parts, Profile, calibrate, demotes, gate, promotes, ratio,
+};
+use tabellion_core::view::{Known, Moment, Row, Standing, Views};
+
+/// Writes scored between two runs.
+const EVERY: u64 = 64;
+/// Of what is scored again in one run.
+const AGAIN_MAX: usize = 32;
+/// Auditors asked of each.
+const AUDITORS_MAX: usize = 8;
+/// Things whose probes are remembered, so that none speaks twice of the same.
+const ASKED_MAX: usize = 65_536;
+
+/// When the next run is due, and which probes have spoken of what.
+#[derive(Default)]
+pub(crate) struct Pace {
+    scored: AtomicU64,
+    asked: Mutex<BTreeMap<Weighed, BTreeSet<Hash>>>,
+}
+
+/// A write was scored.
+pub(crate) fn scored(tenant: &Tenant) {
+    tenant.calibrator.again.scored.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Runs once enough was scored.
+pub(crate) async fn run_if_due(tenant: &Tenant) {
+    let scored = &tenant.calibrator.again.scored;
+    if scored.load(Ordering::Relaxed) < EVERY {
+        return;
+    }
+    scored.store(0, Ordering::Relaxed);
+    if let Err(refusal) = run(tenant).await {
+        tracing::warn!(code = refusal.code.as_str(), "what was scored could not be scored again");
+    }
+}
+
+/// Runs because somebody who governs asks for it.
+pub(crate) async fn recalibrate(tenant: &Tenant, call: &Call) -> Result<usize, Refusal> {
+    let result = match call.caller.must(Power::Policies) {
+        Ok(()) => run(tenant).await,
+        Err(refusal) => Err(refusal),
+    };
+    let outcome = result.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
+    tenant.sequencer.trail_now(tenant.row(call, "recalibrate", outcome, Vec::new())).await?;
+    result
+}
+
+/// Scores again what waits, and then what the least is known of. Tells how many moved.
+async fn run(tenant: &Tenant) -> Result<usize, Refusal> {
+    let mut moved = Vec::new();
+    for (weighed, standing) in due(&tenant.shared.views.read()) {
+        if let Some(subject) = subject_of(tenant, weighed)
+            && let Some(evidence) = looked_at_again(tenant, weighed, &standing, &subject)
+        {
+            moved.push(evidence);
+        }
+    }
+    let count = moved.len();
+    let waiting: Vec<ReviewId> = moved
+        .iter()
+        .filter_map(|one| match one.weighed {
+            Weighed::Staged(review) => Some(review),
+            Weighed::Version(_) => None,
+        })
+        .collect();
+    moves(tenant, moved).await?;
+    for review in waiting {
+        promote_if_borne_out(tenant, review).await;
+    }
+    Ok(count)
+}
+
+/// What is to be scored again: what waits, the oldest first, then what the least is known of.
+fn due(views: &Views) -> Vec<(Weighed, Standing)> {
+    let mut waiting: Vec<(Weighed, Standing)> = views
+        .trust
+        .all_staged()
+        .map(|(review, staged)| (Weighed::Staged(review), staged.standing))
+        .filter(|(_, standing)| standing.kind == MemoryKind::Items)
+        .collect();
+    waiting.sort_by_key(|(_, standing)| standing.lsn);
+    waiting.truncate(AGAIN_MAX);
+    let version = |row: Row| views.items.version(row).filter(|version| version.ended().is_none());
+    let mut known: Vec<(Weighed, Standing)> = views
+        .trust
+        .all()
+        .filter(|(_, standing)| standing.kind == MemoryKind::Items)
+        .filter_map(|(row, standing)| Some((Weighed::Version(version(row)?.id), *standing)))
+        .collect();
+    known.sort_by(|(_, a), (_, b)| a.stored.count.total_cmp(&b.stored.count).then(a.lsn.cmp(&b.lsn)));
+    waiting.extend(known);
+    waiting.truncate(AGAIN_MAX);
+    waiting
+}
+
+/// What is scored again, with what it means.
+fn subject_of(tenant: &Tenant, weighed: Weighed) -> Option<Arc<Subject>> {
+    match weighed {
+        Weighed::Staged(review) => tenant.calibrator.staged.get(review),
+        Weighed::Version(id) => {
+            let views = tenant.shared.views.read();
+            let version = views.items.find_version(id)?;
+            let row = views.items.row_of(id)?;
+            let vectors = tenant.shared.vectors.as_ref()?.read();
+            Some(Arc::new(Subject {
+                vector: vectors.vector(row)?.into(),
+                class: views.items.class_of(version)?.clone(),
+                namespace: views.items.namespace_of(version).to_owned(),
+                author: (version.owner, version.agent?),
+            }))
+        }
+    }
+}
+
+/// What searches that have not spoken of it yet say of something.
+fn looked_at_again(
+    tenant: &Tenant,
+    weighed: Weighed,
+    standing: &Standing,
+    subject: &Subject,
+) -> Option<TrustMove> {
+    let views = tenant.shared.views.read();
+    let vectors = tenant.shared.vectors.as_ref()?.read();
+    let now = tenant.now();
+    let (owner, class) = (subject.author.0, &subject.class);
+    let space = space_of(tenant, &subject.namespace, owner, class);
+    let at = Moment { lsn: views.lsn(), time: now };
+    let by_cedar = views.cedar.rules().concern(Deed::Read);
+    let belongs =
+        Belongs { views: &views, space: &space, class, namespace: &subject.namespace, at, by_cedar };
+    let scoring = Scoring { tenant, belongs, round: None, author: subject.author, now };
+    let known = scoring.known(MemoryKind::Items);
+    let row = match weighed {
+        Weighed::Version(id) => views.items.row_of(id),
+        Weighed::Staged(_) => None,
+    };
+    let domain = tenant.calibrator.domains.of(&space, class, by_cedar);
+    let mut domain = domain.lock();
+    domain.catch_up(&scoring.belongs, &vectors, tenant.calibrator.key.as_bytes());
+    let eligible = scoring.unheard(&asked_before(tenant, weighed));
+    let hash = framed_sha256(&[&space.namespace, &standing.lsn.get().to_be_bytes()]);
+    let mut draw = Draw::new(&scoring.key(), known.rounds, &hash);
+    let ask = |probe: &Probe| probed(probe, &domain, &scoring.belongs, &vectors, &[&subject.vector], row);
+    let mut audited = scoring.audit(&eligible, &known, &mut draw, &ask);
+    audited.truncate(AUDITORS_MAX);
+    let inside = domain.share(&subject.vector, None);
+    let delta =
+        Delta { items: vec![ItemFacts { ratio: ratio(inside, domain.usual) }], relations: Vec::new() };
+    let facts = CalFacts {
+        profile: Profile::Ship,
+        parts: Parts::default(),
+        ..scoring.facts(&audited, domain.size, known.past.clone(), eligible.len() + 1)
+    };
+    let calibrated = calibrate(&delta, &facts);
+    let scored = calibrated.items().first()?;
+    remember(tenant, weighed, audited.iter().filter_map(|one| one.probe.as_ref().map(|probe| probe.print)));
+    let mass = calibrated.informative();
+    if mass <= 0.0 {
+        return None;
+    }
+    let stored = standing.stored.with(scored.rho, mass);
+    let spoke = audited.iter().filter(|one| one.is_informative());
+    let parties: Vec<Party> = spoke.map(|one| one.party).collect();
+    let demoted = matches!(weighed, Weighed::Version(_)) && demotes(stored, gate_of(&known).threshold);
+    let (score, detect) = (scored.rho, Some(scored.detect));
+    Some(TrustMove { weighed, reason: Reason::Recalibrated, score, mass, parties, detect, demoted })
+}
+
+fn asked_before(tenant: &Tenant, weighed: Weighed) -> BTreeSet<Hash> {
+    tenant.calibrator.again.asked.lock().get(&weighed).cloned().unwrap_or_default()
+}
+
+fn remember(tenant: &Tenant, weighed: Weighed, prints: impl Iterator<Item = Hash>) {
+    let mut asked = tenant.calibrator.again.asked.lock();
+    if asked.len() >= ASKED_MAX {
+        asked.clear();
+    }
+    asked.entry(weighed).or_default().extend(prints);
+}
+
+/// What has to be reached by now.
+pub(super) fn gate_of(known: &Known) -> Gate {
+    let parties: BTreeSet<u64> = known.past.iter().map(|one| one.party).collect();
+    gate(Profile::Ship, &known.past, known.past.len() as u64, parties.len())
+}
+
+/// What a row of the trail names.
+pub(super) fn evidence_of(evidence: &TrustMove) -> String {
+    match evidence.weighed {
+        Weighed::Version(version) => version.to_string(),
+        Weighed::Staged(review) => review.to_string(),
+    }
+}
+
+/// Lets a write in that waits, if enough speaks for it by now.
+pub(super) async fn promote_if_borne_out(tenant: &Tenant, id: ReviewId) {
+    let ready = {
+        let views = tenant.shared.views.read();
+        views.trust.staged(id).is_some_and(|staged| {
+            let space = views.trust.space(staged.standing.space);
+            let known =
+                space.map(|space| views.trust.known(staged.standing.kind, |other| space.dominates(other)));
+            let threshold = gate_of(&known.unwrap_or_default()).threshold;
+            promotes(staged.standing.stored, threshold, staged.standing.detect, staged.parties.len())
+        })
+    };
+    if ready && let Err(refusal) = review::promote(tenant, id).await {
+        tracing::warn!(code = refusal.code.as_str(), "a write that is borne out by now could not be let in");
+    }
+}

@@ -1,0 +1,123 @@
+//! The turn of a write at being scored: one at a time in a namespace, each against what the one before it left (CAL-42).
+
+use super::rounds::Round;
+use super::staged::{self, Copied};
+use super::{namespace_print, score};
+use crate::Call;
+use crate::embedding::Vector;
+use crate::options::CalibrationMode;
+use crate::tenant::Tenant;
+use crate::write::Asked;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tabellion_core::canonical::Hash;
+use tabellion_core::id::ReviewId;
+use tabellion_core::item::{Content, Layer, Tier, TierWish};
+use tabellion_core::log::Party;
+use tabellion_core::view::Class;
+use tokio::sync::OwnedMutexGuard;
+
+/// Namespaces whose turns are told apart.
+const TURNS_MAX: usize = 4_096;
+/// How long a write waits for the vectors of those before it.
+const VECTORS_WAIT: Duration = Duration::from_millis(100);
+
+/// Whose turn it is, by namespace.
+#[derive(Default)]
+pub(crate) struct Turns(Mutex<HashMap<Hash, Arc<tokio::sync::Mutex<()>>>>);
+
+impl Turns {
+    async fn wait(&self, namespace: Hash) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.0.lock();
+            if turns.len() >= TURNS_MAX {
+                turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+            }
+            Arc::clone(turns.entry(namespace).or_default())
+        };
+        turn.lock_owned().await
+    }
+}
+
+/// A write whose turn it is.
+pub(crate) struct Session {
+    /// Whether the copy for others is scored: what its user keeps does not hang on that.
+    pub(crate) of_copy: bool,
+    pub(crate) vector: Vector,
+    pub(crate) round: Option<Arc<Round>>,
+    /// The class that it was scored as.
+    pub(super) class: OnceLock<Class>,
+    _turn: OwnedMutexGuard<()>,
+}
+
+/// What an agent committed in a round is part of what it works on there.
+pub(crate) fn committed(call: &Call, asked: &Asked) {
+    if let Some(session) = &asked.session
+        && let Some(round) = &session.round
+    {
+        round.wrote(call.caller.agent(), &session.vector);
+    }
+}
+
+/// What becomes of a write that is about to be scored.
+pub(crate) enum Begun {
+    /// Nobody audits it, or no model says what it means: it is not scored.
+    Unaudited,
+    /// It has its turn.
+    Turn(Session),
+    /// The same party wrote nearly the same before, and that waits: it is not scored again (CAL-31).
+    Attached(ReviewId),
+}
+
+/// What of a write others would see, or all who take part in its round, and where.
+pub(crate) fn subject(asked: &Asked) -> (Tier, &Content) {
+    match &asked.copy {
+        Some(copy) => (Tier::Shared, &copy.content),
+        None => (asked.tier, &asked.request.content),
+    }
+}
+
+/// Waits for the turn of a write that somebody audits, and gives it its vector. Without a model that answers it is not scored: low
+/// trust rather than lost.
+pub(crate) async fn begin(tenant: &Tenant, call: &Call, asked: &Asked) -> Begun {
+    let layer = asked.request.layer;
+    let durable = matches!(layer, Layer::Episodic | Layer::Semantic | Layer::Procedural);
+    let set = tenant.governance.calibration.mode != CalibrationMode::Off;
+    let Some(vectors) = tenant.shared.vectors.as_ref().filter(|_| durable && set) else {
+        return Begun::Unaudited;
+    };
+    let namespace = &asked.request.namespace;
+    let round = tenant.round(call, asked.request.trace_id.as_deref());
+    let round = round.filter(|round| round.namespace == *namespace);
+    let (tier, content) = subject(asked);
+    if !score::is_audited(tenant, call, round.as_deref(), tier, namespace) {
+        return Begun::Unaudited;
+    }
+    let owner = (tenant.shared.tenant, call.caller.user());
+    let wait = Duration::from_millis(tenant.limits.embedding_wait_ms);
+    let vector = match vectors.embedding().one(owner, &content.embedded_text(), wait).await {
+        Ok(vector) => vector,
+        Err(error) => {
+            tracing::warn!(%error, "a write has no vector; it is not scored");
+            return Begun::Unaudited;
+        }
+    };
+    vectors.answers();
+    let turn = tenant.calibrator.turns.wait(namespace_print(tenant, namespace)).await;
+    let party = match round.as_ref().filter(|round| round.by_person) {
+        Some(_) => Party::Agent(call.caller.agent()),
+        None => Party::User(call.caller.user()),
+    };
+    match staged::near_copy(tenant, namespace, party, &vector) {
+        Some(Copied::BySame(review)) => return Begun::Attached(review),
+        Some(Copied::ByOther(review)) => staged::corroborate(tenant, call, review, party).await,
+        None => {}
+    }
+    // What came before it in this namespace should have its vector too; what takes longer is not there yet.
+    let lsn = tenant.shared.views.read().lsn();
+    let _late = vectors.reached(lsn, VECTORS_WAIT).await;
+    let of_copy = asked.copy.is_some() && asked.request.tier != TierWish::Both;
+    Begun::Turn(Session { of_copy, vector, round, class: OnceLock::new(), _turn: turn })
+}

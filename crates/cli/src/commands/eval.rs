@@ -1,5 +1,6 @@
 //! `eval`: how well does it do? Search on labelled conversations, sharing on teams that are played.
 
+mod calibration;
 mod conversation;
 mod locomo;
 mod recall;
@@ -13,12 +14,14 @@ use std::process::ExitCode;
 /// Measure how well search finds what was said, and what sharing saves
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Eval {
+    Calibration(calibration::EvalCalibration),
     Locomo(locomo::EvalLocomo),
     Sharing(sharing::EvalSharing),
 }
 
 pub(super) fn run(args: &Eval, context: &Context) -> anyhow::Result<ExitCode> {
     match args {
+        Eval::Calibration(args) => calibration::run(args, context),
         Eval::Locomo(args) => locomo::run(args, context),
         Eval::Sharing(args) => sharing::run(args, context),
     }

@@ -70,7 +70,9 @@ pub(crate) async fn recalibrate(tenant: &Tenant, call: &Call) -> Result<usize, R
 /// Scores again what waits, and then what the least is known of. Tells how many moved.
 async fn run(tenant: &Tenant) -> Result<usize, Refusal> {
     let mut moved = Vec::new();
-    for (weighed, standing) in due(&tenant.shared.views.read()) {
+    // Looked up first: nothing else may be read while the views are held.
+    let due = due(&tenant.shared.views.read());
+    for (weighed, standing) in due {
         if let Some(subject) = subject_of(tenant, weighed)
             && let Some(evidence) = looked_at_again(tenant, weighed, &standing, &subject)
         {

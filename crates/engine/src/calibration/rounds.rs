@@ -17,7 +17,7 @@ use tabellion_core::id::{AgentId, ItemId, RoundId};
 use tabellion_core::log::Edge;
 use tabellion_core::rank::dot;
 use tabellion_core::time::{Period, Timestamp};
-use tabellion_core::trust::{Context, POINTS_MAX, in_context, threshold};
+use tabellion_core::trust::{Context, POINTS_MAX, QUERIES_MAX, in_context, threshold};
 use tabellion_core::view::Views;
 
 /// How long a round lasts.
@@ -29,8 +29,6 @@ const AGENTS_MAX: usize = 64;
 const ITEMS_MAX: usize = 64;
 const TEXTS_MAX: usize = 16;
 const TEXT_CHARS_MAX: usize = 8_192;
-/// Searches by which it is judged what is near enough.
-const LOOKED_BACK: usize = 512;
 
 /// A declared round.
 pub(crate) struct Round {
@@ -63,11 +61,12 @@ impl Round {
         let count = self.declared.len() + points.len();
         let nearest: Vec<f64> = talk.nearest.iter().copied().collect();
         let context = in_context(best, threshold(&nearest), count, true);
-        talk.nearest.push_back(best);
-        if talk.nearest.len() > LOOKED_BACK {
-            talk.nearest.pop_front();
-        }
+        // What does not belong says nothing about what does: else whoever asks far from it often enough would belong.
         if context != Context::Out {
+            talk.nearest.push_back(best);
+            if talk.nearest.len() > QUERIES_MAX {
+                talk.nearest.pop_front();
+            }
             talk.add(agent, found);
         }
         context

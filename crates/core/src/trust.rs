@@ -22,6 +22,8 @@
 //! It refuses to know where vectors, relations and probes come from; `engine` gathers them. Nothing here establishes what is
 //! true (CAL-46): a write that looks like an honest one is trusted like it.
 
+pub mod graph;
+
 mod agreement;
 mod calibrate;
 mod context;

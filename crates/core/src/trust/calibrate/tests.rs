@@ -1,6 +1,7 @@
 //! What a round promises.
 
 use super::*;
+use crate::trust::Draw;
 use proptest::prelude::*;
 
 const SOMEWHERE: RelationFacts = RelationFacts { local: 1.0, path: 0.5, existed: false };
@@ -243,6 +244,54 @@ fn kinds_are_gated_apart() {
     let found = calibrate(&both, &facts());
     assert!(!found.items()[0].admitted && found.relations()[0].admitted);
     close(found.detect(), 0.45);
+}
+
+/// The weights of six agents after each of 240 rounds that they contribute to in turn, the first few being adversaries. One
+/// honest probe in fifty is invalid, and an adversary's where `lies` says so of contributor and auditor.
+fn game(adversaries: usize, lies: impl Fn(usize, usize) -> bool) -> Vec<[f64; 6]> {
+    let mut draw = Draw::new(&[2; 32], 1, &[0; 32]);
+    let mut weights = [1.0; 6];
+    let mut rounds = Vec::new();
+    for contributor in (0..6).cycle().take(240) {
+        let others: Vec<usize> = (0..6).filter(|agent| *agent != contributor).collect();
+        let auditors = others.iter().map(|agent| {
+            let slips = draw.below(50) == 0;
+            let invalid = if *agent < adversaries { lies(contributor, *agent) } else { slips };
+            let probing = if invalid { Probing::Invalid } else { answered(1.0).probing };
+            Auditor { weight: weights[*agent], ..auditor(probing) }
+        });
+        let facts = CalFacts { auditors: auditors.collect(), ..facts() };
+        let found = calibrate(&items(&[1.0]), &facts);
+        for (agent, weight) in others.iter().zip(found.weights()) {
+            weights[*agent] = *weight;
+        }
+        rounds.push(weights);
+    }
+    rounds
+}
+
+fn mean_of(rounds: &[[f64; 6]], agents: std::ops::Range<usize>) -> f64 {
+    mean(rounds.iter().flat_map(|weights| weights[agents.clone()].iter().copied())).unwrap()
+}
+
+/// CAL-29: adversaries whose probes are always invalid are muted soon, one alone by the ninth round and three by the sixth;
+/// honest auditors are not.
+#[test]
+fn colluders_are_muted() {
+    for (adversaries, by) in [(1, 9), (3, 6)] {
+        let rounds = game(adversaries, |_, _| true);
+        let muted = |weights: &[f64; 6]| weights[..adversaries].iter().all(|weight| *weight < 0.1);
+        assert!(rounds[by - 1..].iter().all(muted), "{adversaries}");
+        assert!(mean_of(&rounds, adversaries..6) >= 0.95);
+    }
+}
+
+/// CAL-29: those who cheat only for each other keep the share in which they do not.
+#[test]
+fn selective_colluders_keep_their_share() {
+    let rounds = game(3, |contributor, _| contributor < 3);
+    let weight = mean_of(&rounds[120..], 0..3);
+    assert!((weight - 0.6).abs() < 0.05, "{weight}");
 }
 
 fn probing() -> impl Strategy<Value = Probing> {

@@ -27,9 +27,11 @@ pub mod offline;
 mod options;
 mod outcome;
 mod owed;
+mod paths;
 pub mod ports;
 mod proof;
 mod read;
+mod relation;
 pub mod reply;
 mod reputation;
 mod resource;
@@ -57,6 +59,7 @@ pub use equipment::{AskLimits, Configured, Equipment, How};
 pub use flow::Pace;
 pub use notice::Notice;
 pub use options::{AuditReads, EngineLimits, Governance, Options};
+pub use relation::Related;
 pub use write::{Turn, Turns};
 
 use change::Change;
@@ -64,8 +67,9 @@ use embedding::Embedding;
 use parking_lot::RwLock;
 use reply::{
     AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, HeadReply, InclusionReply, ItemReply,
-    KeyReply, ListQuery, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, ResourceReply, RevokedKey,
-    SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply, WhoAmI, Written,
+    KeyReply, ListQuery, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, PathsQuery, PathsReply,
+    ResourceReply, RevokedKey, SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply, WhoAmI,
+    Written,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -318,6 +322,14 @@ impl Engine {
     /// When the query breaks a rule.
     pub async fn search(&self, call: &Call, query: SearchQuery) -> Result<SearchReply, Refusal> {
         search::search(&*self.tenant(call)?, call, query).await
+    }
+
+    /// Walks along relations.
+    ///
+    /// # Errors
+    /// When the query breaks a rule.
+    pub async fn paths(&self, call: &Call, query: PathsQuery) -> Result<PathsReply, Refusal> {
+        paths::paths(&*self.tenant(call)?, call, query).await
     }
 
     /// Makes a tenant and its admin's key. Operators only.

@@ -3,6 +3,7 @@
 mod access;
 mod ask;
 mod governed;
+mod relations;
 mod roles;
 
 pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, PairToken, WhoReply};
@@ -10,6 +11,7 @@ pub use ask::{AskQuery, AskReply, CallReply, TurnReply, Usage};
 pub use governed::{
     Decided, Feedback, Flag, Ground, KeptReply, Quarantined, Reverified, Reverted, ReviewReply, Verdict,
 };
+pub use relations::{PathReply, PathsQuery, PathsReply, StepReply};
 pub use roles::{MemberReply, RoleDraft, RoleReply};
 
 use tabellion_core::access::Role;

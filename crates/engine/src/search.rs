@@ -268,18 +268,7 @@ fn unit(vector: &[f32]) -> Vec<f32> {
 /// Waits until the index has what the log had when the question came, and the vectors what the caller demands.
 async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode) -> Result<(), Refusal> {
     let patience = Duration::from_millis(tenant.limits.min_token_wait_ms);
-    let demanded: Option<Lsn> = match &query.min_token {
-        Some(token) => Some(tenant.position(caller, token, "min_token")?),
-        None => None,
-    };
-    if let Some(lsn) = demanded {
-        tenant.reached(lsn).await?;
-    }
-    let latest = tenant.shared.views.read().lsn();
-    let indexed = tenant.shared.index.reached(latest, patience).await;
-    if demanded.is_some_and(|lsn| !indexed && tenant.shared.index.read().lsn() < lsn) {
-        return Err(behind());
-    }
+    let (demanded, latest) = indexed(tenant, caller, query.min_token.as_deref()).await?;
     let Some(vectors) = &tenant.shared.vectors else { return Ok(()) };
     // A hybrid search finds by its words what has no vector yet; a dense one would miss it.
     match (mode, demanded) {
@@ -289,6 +278,25 @@ async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode)
         _ => {}
     }
     Ok(())
+}
+
+/// Waits until the index has what the log had when the question came: the position that the caller demands, and the latest.
+pub(crate) async fn indexed(
+    tenant: &Tenant,
+    caller: &Caller,
+    min_token: Option<&str>,
+) -> Result<(Option<Lsn>, Lsn), Refusal> {
+    let patience = Duration::from_millis(tenant.limits.min_token_wait_ms);
+    let demanded = min_token.map(|token| tenant.position(caller, token, "min_token")).transpose()?;
+    if let Some(lsn) = demanded {
+        tenant.reached(lsn).await?;
+    }
+    let latest = tenant.shared.views.read().lsn();
+    let indexed = tenant.shared.index.reached(latest, patience).await;
+    if demanded.is_some_and(|lsn| !indexed && tenant.shared.index.read().lsn() < lsn) {
+        return Err(behind());
+    }
+    Ok((demanded, latest))
 }
 
 /// A candidate, and what results are ordered by.

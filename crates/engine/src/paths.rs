@@ -22,7 +22,7 @@ use tabellion_core::access::{Caller, Disclosed};
 use tabellion_core::error::Refusal;
 use tabellion_core::log::{Lsn, Shaped};
 use tabellion_core::policy::Candidate;
-use tabellion_core::view::{self, Direction, Hop, Index, Kind, Moment, Path, Row, Scope, Views, Walked};
+use tabellion_core::view::{self, Direction, Hop, Kind, Moment, Node, Path, Row, Scope, Views, Walked};
 
 /// How often a walk is made again without what a policy keeps back; after that, what is left is the answer.
 const WALKS_MAX: usize = 64;
@@ -30,18 +30,6 @@ const WALKS_MAX: usize = 64;
 /// ρ of a version (CAL-32), the factor by which it weakens a path (CAL-36). Nothing has evidence yet, so all have the prior.
 pub(crate) fn trust_of(_views: &Views, _row: Row) -> f64 {
     0.5
-}
-
-/// Whether a relation may be walked: it is in scope, nothing in it is redacted for the caller, and what it ties is there.
-pub(crate) fn is_walkable(views: &Views, index: &Index, scope: &Scope<'_>, row: Row) -> bool {
-    let is_there = |node| {
-        let item = index.relations.item(node);
-        item.is_none_or(|item| views.items.visible_head(item, scope.predicate, scope.at).is_some())
-    };
-    let ends = index.relations.ends(row);
-    scope.admits_row(&views.items, row)
-        && !index.redacts(row, scope.redacted)
-        && ends.is_some_and(|(subject, object)| is_there(subject) && is_there(object))
 }
 
 pub(crate) async fn paths(tenant: &Tenant, call: &Call, query: PathsQuery) -> Result<PathsReply, Refusal> {
@@ -67,6 +55,7 @@ pub(crate) async fn paths(tenant: &Tenant, call: &Call, query: PathsQuery) -> Re
 /// An answer, and what it is made of.
 struct Answer {
     reply: PathsReply,
+    from: Option<Node>,
     walked: Walked,
     items: BTreeMap<Row, ItemReply>,
     at: Lsn,
@@ -80,9 +69,10 @@ impl Answer {
 
     /// The best path, as an agent walked it.
     fn best(&self) -> Option<Walk> {
-        let nodes = self.reply.paths.first()?.nodes.clone();
-        let rows = self.walked.paths.first()?.hops.iter().map(|hop| hop.row).collect();
-        Some(Walk { nodes, rows, lsn: self.at })
+        let hops = || self.walked.paths.first().into_iter().flat_map(|path| &path.hops);
+        let nodes: Vec<Node> = self.from.into_iter().chain(hops().map(|hop| hop.to)).collect();
+        let rows: Vec<Row> = hops().map(|hop| hop.row).collect();
+        (!rows.is_empty()).then_some(Walk { nodes, rows, lsn: self.at })
     }
 }
 
@@ -102,6 +92,7 @@ struct Walking<'a> {
 
 /// What a walk found while the views were locked.
 struct Sketched {
+    from: Option<Node>,
     walked: Walked,
     kinds: BTreeMap<Kind, String>,
     sketches: BTreeMap<Row, Disclosed<Sketch>>,
@@ -114,7 +105,7 @@ impl Walking<'_> {
         let mut kept_back = RoaringBitmap::new();
         let mut walks = 0;
         loop {
-            let Sketched { mut walked, kinds, sketches, at } = self.walked(&kept_back)?;
+            let Sketched { from, mut walked, kinds, sketches, at } = self.walked(&kept_back)?;
             walks += 1;
             let (items, refused) = self.shown(sketches, &reading)?;
             if !refused.is_empty() && walks < WALKS_MAX {
@@ -132,7 +123,7 @@ impl Walking<'_> {
                 token: self.tenant.token(self.caller, at.lsn),
             };
             let shaped = reading.shaped(items.values().any(|item| item.transformed));
-            return Ok(Answer { reply, walked, items, at: at.lsn, shaped });
+            return Ok(Answer { reply, from, walked, items, at: at.lsn, shaped });
         }
     }
 
@@ -146,7 +137,7 @@ impl Walking<'_> {
         let at = Moment { lsn: at.lsn.min(index.lsn()), ..at };
         let namespace = self.query.namespace.as_deref();
         let scope = Scope { predicate: &predicate, at, tier: None, layers: &[], namespace, redacted };
-        let admits = |row: Row| !kept_back.contains(row) && is_walkable(&views, &index, &scope, row);
+        let admits = |row: Row| !kept_back.contains(row) && index.may_walk(&views.items, &scope, row);
         let graph = index.relations.masked(at.lsn < index.lsn(), admits);
         let walked =
             self.asked.walk(&index.relations, |asked| view::walk(&graph, asked, |row| trust_of(&views, row)));
@@ -158,7 +149,7 @@ impl Walking<'_> {
         };
         let name = |hop: &Hop| Some((hop.kind, index.relations.kind_name(hop.kind)?.to_owned()));
         let (sketches, kinds) = (hops().filter_map(sketch).collect(), hops().filter_map(name).collect());
-        Ok(Sketched { walked, kinds, sketches, at })
+        Ok(Sketched { from: self.asked.begins(&index.relations), walked, kinds, sketches, at })
     }
 
     /// The relations as they may be shown, and those that may not.

@@ -271,7 +271,7 @@ pub struct SearchQuery {
     pub k_user: Option<u64>,
     /// ... at most this many of what is shared; in place of `k`.
     pub k_cross: Option<u64>,
-    /// `hybrid`, `dense` or `lexical`.
+    /// `hybrid`, `dense`, `lexical` or `graph`.
     pub mode: Option<String>,
     /// Only these layers, by their words.
     pub layers: Vec<String>,

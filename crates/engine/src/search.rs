@@ -4,6 +4,7 @@ mod asked;
 #[cfg(test)]
 mod redacted;
 
+use crate::paths::trust_of;
 use crate::read::{READS_MAX, Sketch, access_keeps_changing, fill, moment};
 use crate::reply::{Found, SearchQuery, SearchReply};
 use crate::rows::kept_rows;
@@ -120,7 +121,7 @@ impl Looking<'_> {
             results.extend(found);
             at = Some(moment);
         }
-        if self.mode != Mode::Dense && self.asked.includes(Tier::Private) {
+        if matches!(self.mode, Mode::Hybrid | Mode::Lexical) && self.asked.includes(Tier::Private) {
             let words = tabellion_core::text::terms(self.asked.query);
             let quoted =
                 if self.mode == Mode::Lexical { Question::of(self.asked.query).phrases } else { Vec::new() };
@@ -254,6 +255,7 @@ async fn meaning(
                 )
                 .retry_after(Period::from_secs(5))),
                 Mode::Hybrid | Mode::Lexical => Ok((None, Mode::Lexical)),
+                Mode::Graph => Ok((None, Mode::Graph)),
             }
         }
     }
@@ -272,7 +274,7 @@ async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode)
     let Some(vectors) = &tenant.shared.vectors else { return Ok(()) };
     // A hybrid search finds by its words what has no vector yet; a dense one would miss it.
     match (mode, demanded) {
-        (Mode::Hybrid, Some(lsn)) => drop(vectors.reached(lsn, patience).await),
+        (Mode::Hybrid | Mode::Graph, Some(lsn)) => drop(vectors.reached(lsn, patience).await),
         (Mode::Dense, Some(lsn)) if !vectors.reached(lsn, patience).await => return Err(behind()),
         (Mode::Dense, None) => drop(vectors.reached(latest, VECTORS_WAIT).await),
         _ => {}
@@ -359,6 +361,10 @@ impl Searching<'_> {
             Mode::Hybrid => {
                 let depth = part.k.max(WEIGHED_MAX);
                 (rank::hybrid(&places, &question, depth, &asked.without), true)
+            }
+            Mode::Graph => {
+                let trust = |row| trust_of(self.views, row);
+                (rank::related(&places, &question, part.k, &asked.without, trust), false)
             }
         };
         let ranked = found.into_iter().map(|relevant| self.weigh(relevant, weighed)).collect();

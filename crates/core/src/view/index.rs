@@ -1,8 +1,8 @@
 //! What search finds texts by. It trails the log: writes do not wait for words to be taken apart.
 
 use super::{
-    Fields, ItemsView, LexicalView, NotACheckpoint, Opened, RelationsView, Row, Said, SessionsView, Tie,
-    from_checkpoint, to_checkpoint,
+    Fields, ItemsView, LexicalView, NotACheckpoint, Opened, RelationsView, Row, Said, Scope, SessionsView,
+    Tie, from_checkpoint, to_checkpoint,
 };
 use crate::canonical::{Hash, sha256};
 use crate::claim::{Claim, ClaimsView};
@@ -161,6 +161,20 @@ impl Index {
         let known = (row as usize) < self.authorities.len();
         let classes = self.classes.get(&row).copied().unwrap_or_default();
         !redacted.is_empty() && (!known || classes.meets(redacted))
+    }
+
+    /// Whether a relation may be walked: it is in scope, nothing in it is redacted for the caller, and the items that it ties
+    /// are there for them too (SHARE-46).
+    #[must_use]
+    pub fn may_walk(&self, items: &ItemsView, scope: &Scope<'_>, row: Row) -> bool {
+        let is_there = |node| {
+            let item = self.relations.item(node);
+            item.is_none_or(|item| items.visible_head(item, scope.predicate, scope.at).is_some())
+        };
+        let ends = self.relations.ends(row);
+        scope.admits_row(items, row)
+            && !self.redacts(row, scope.redacted)
+            && ends.is_some_and(|(subject, object)| is_there(subject) && is_there(object))
     }
 
     /// How far a version could be relied on when it was written, given what its writer claims. Evidence that nobody has

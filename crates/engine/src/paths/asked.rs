@@ -4,7 +4,7 @@ use crate::read::within;
 use crate::reply::PathsQuery;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::item::{NODE_CHARS_MAX, TYPE_CHARS_MAX, tidy_name};
-use tabellion_core::view::{DEPTH_MAX, Direction, Kind, PATHS_MAX, RelationsView, Walk, Walked};
+use tabellion_core::view::{DEPTH_MAX, Direction, Kind, Node, PATHS_MAX, RelationsView, Walk, Walked};
 
 const DEPTH_DEFAULT: u64 = 3;
 const PATHS_DEFAULT: u64 = 5;
@@ -62,9 +62,14 @@ impl<'a> Asked<'a> {
         Ok(Self { from, to: query.to.as_deref(), types: &query.types, direction, depth, limit })
     }
 
+    /// The node where it begins, if it is known.
+    pub(super) fn begins(&self, relations: &RelationsView) -> Option<Node> {
+        relations.node(self.from)
+    }
+
     /// Makes the walk, if its nodes and types are known; what is not known leads nowhere.
     pub(super) fn walk(&self, relations: &RelationsView, walk: impl FnOnce(&Walk<'_>) -> Walked) -> Walked {
-        let Some(from) = relations.node(self.from) else { return Walked::default() };
+        let Some(from) = self.begins(relations) else { return Walked::default() };
         let to = match self.to.map(|to| relations.node(to)) {
             Some(None) => return Walked::default(),
             found => found.flatten(),

@@ -3,13 +3,13 @@
 use crate::Call;
 use crate::tenant::Tenant;
 use tabellion_core::log::Lsn;
-use tabellion_core::view::Row;
+use tabellion_core::view::{Node, Row};
 
 /// A path that was walked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Walk {
-    /// Its nodes, as the answer names them.
-    pub(crate) nodes: Vec<String>,
+    /// Its nodes, one more than relations.
+    pub(crate) nodes: Vec<Node>,
     /// Its relations.
     pub(crate) rows: Vec<Row>,
     /// The position at which it was walked.

@@ -127,7 +127,8 @@ impl Chain {
 
     /// Whether a policy keeps a content back.
     pub(crate) fn denies(&self, content: &Content) -> bool {
-        self.composed.denies(&Subject::from(content)).is_some()
+        let denies = |content: &Content| self.composed.denies(&Subject::from(content)).is_some();
+        denies(content) || tie(content).is_some_and(|tie| denies(&tie))
     }
 
     /// Whether everything passes as it is.
@@ -145,6 +146,7 @@ impl Chain {
     pub(crate) fn is_unsearchable(&self, content: &Content) -> bool {
         let detectors = self.composed.detectors();
         detectors.finds_custom(&content.text)
+            || tie(content).is_some_and(|tie| detectors.finds_custom(&tie.text))
             || content.key.as_ref().is_some_and(|key| detectors.finds_custom(key))
     }
 
@@ -183,6 +185,12 @@ impl Chain {
         }
         record
     }
+}
+
+/// What a relation says by its triple, whatever its text is: the names in it are what is walked.
+fn tie(content: &Content) -> Option<Content> {
+    let Triple { subject, predicate, object } = content.relation()?;
+    Some(Content { text: [subject.as_str(), predicate, object].join("\n"), ..content.clone() })
 }
 
 fn composed(tenant: &Tenant, caller: &Caller, views: &Views, kind: PolicyKind, agent: AgentId) -> Composed {

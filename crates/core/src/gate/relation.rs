@@ -77,13 +77,17 @@ fn tidied(TripleDraft { subject, predicate, object }: &mut TripleDraft, faults: 
         ("predicate", predicate, TYPE_CHARS_MAX),
         ("object", object, NODE_CHARS_MAX),
     ] {
+        let (path, expected) = (format!("/triple/{part}"), format!("1 to {max} characters, not blank"));
         *name = name.as_deref().map(tidy_name);
-        if let Some(long) = name.as_mut().filter(|name| name.chars().count() > max) {
-            let expected = format!("1 to {max} characters, not blank");
-            faults.push(Fault::new(format!("/triple/{part}"), Code::ConstraintViolation, expected));
-            // One fault is enough: what is left fits.
-            *long = long.chars().take(max).collect();
-        }
+        let code = match name.as_deref().map(|name| name.chars().count()) {
+            Some(chars) if (1..=max).contains(&chars) => continue,
+            Some(_) => Code::ConstraintViolation,
+            None if faults.iter().any(|fault| fault.path == path) => continue,
+            None => Code::MissingRequiredField,
+        };
+        faults.push(Fault::new(path, code, expected));
+        // One fault is enough: what stands here instead fits.
+        *name = name.as_deref().map(|_| RELATION.to_owned());
     }
 }
 

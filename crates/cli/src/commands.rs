@@ -29,6 +29,7 @@ mod proof;
 mod provenance;
 mod quarantine;
 mod rebuild;
+mod relation;
 mod release;
 mod resource;
 mod restore;
@@ -74,6 +75,8 @@ pub(crate) enum Command {
     List(list::List),
     Search(search::Search),
     Ask(ask::Ask),
+    #[command(subcommand)]
+    Relation(relation::Relation),
     History(history::History),
     Provenance(provenance::ProvenanceOf),
     Retract(retract::Retract),
@@ -143,6 +146,7 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::List(args) => list::run(&args, context),
         Command::Search(args) => search::run(&args, context),
         Command::Ask(args) => ask::run(&args, context),
+        Command::Relation(args) => relation::run(args, context),
         Command::History(args) => history::run(&args, context),
         Command::Provenance(args) => provenance::run(&args, context),
         Command::Retract(args) => retract::run(&args, context),

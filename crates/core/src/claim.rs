@@ -58,6 +58,9 @@ pub struct Claim {
     /// From when to when it holds, as its fields say.
     #[n(5)]
     span: Option<Box<Value>>,
+    /// Whether it is a relation: two of those differ by nature in what they tie.
+    #[n(6)]
+    relation: bool,
 }
 
 impl Claim {
@@ -88,6 +91,7 @@ impl Claim {
             claim.form = hash64(claim.form, content.text.as_bytes());
         }
         claim.take_fields(content, &mut features);
+        claim.relation = content.relation().is_some();
         claim.said = content.triple.as_ref().map(|triple| Box::new(Said::of(triple)));
         claim.topic = features.done();
         claim.statements.shrink_to_fit();
@@ -139,7 +143,10 @@ impl Claim {
     /// GOV-3.3: the fingerprint of subject, predicate and normalised object; none without a triple.
     #[must_use]
     pub fn fingerprint(content: &Content) -> Option<Hash> {
-        content.triple.as_ref().map(triple::fingerprint)
+        match content.relation() {
+            Some(relation) => Some(triple::relation_fingerprint(relation)),
+            None => content.triple.as_ref().map(triple::fingerprint),
+        }
     }
 
     /// Whether something starts after its end within this very claim.
@@ -312,7 +319,7 @@ pub fn contradiction(known: &Claim, new: &Claim, topic: f64) -> Option<Contradic
     {
         return Some(found(Method::Predicate));
     }
-    if similarity <= topic {
+    if similarity <= topic || (known.relation && new.relation) {
         return None;
     }
     if spans_reversed(known, new) {

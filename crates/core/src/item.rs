@@ -4,12 +4,14 @@
 
 #[macro_use]
 mod layer;
+mod relation;
 mod secrecy;
 mod tier;
 mod version;
 
 pub use layer::Layer;
 pub(crate) use layer::words;
+pub use relation::{NODE_CHARS_MAX, RELATION, TYPE_CHARS_MAX, node_item, node_key, tidy_name, type_key};
 pub use secrecy::{Classification, Secrecy};
 pub use tier::{Tier, TierWish};
 pub use version::{Operation, Status};

@@ -6,6 +6,7 @@
 mod dates;
 mod hybrid;
 mod question;
+mod related;
 mod stop;
 pub(crate) use stop::is_stop;
 mod words;
@@ -13,6 +14,7 @@ mod words;
 pub use dates::{Days, day, days_named, days_off};
 pub use hybrid::{Knob, dense, depth, dot, hybrid, lexical, nearest};
 pub use question::{Places, Question, Relevant};
+pub use related::related;
 
 use crate::item::Layer;
 use crate::time::Period;

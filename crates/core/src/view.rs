@@ -12,6 +12,7 @@ mod index;
 mod items;
 mod lexical;
 mod policies;
+mod relations;
 mod reviews;
 mod roles;
 mod sessions;
@@ -25,6 +26,10 @@ pub use index::{Index, Passage};
 pub use items::{Class, ClassLists, Item, ItemsView, Moment, Row, SeenRows, Version};
 pub use lexical::{Fields, Held, LexicalView, Scope};
 pub use policies::{PoliciesView, Policy};
+pub use relations::{
+    DEPTH_MAX, Direction, Hop, Kind, Link, Masked, Node, PATHS_MAX, Path, RelationsView, Tie, Walk, Walked,
+    walk,
+};
 pub use reviews::{Review, ReviewState, ReviewsView};
 pub use roles::{Holding, ROLE_INCLUDES_MAX, RoleRow, RoleTemplate, RolesView};
 pub use sessions::{Asks, Said, SessionsView, day_of};

@@ -28,9 +28,11 @@ pub mod offline;
 mod options;
 mod outcome;
 mod owed;
+mod paths;
 pub mod ports;
 mod proof;
 mod read;
+mod relation;
 pub mod reply;
 mod reputation;
 mod resource;
@@ -58,6 +60,7 @@ pub use equipment::{AskLimits, Configured, Equipment, How};
 pub use flow::Pace;
 pub use notice::Notice;
 pub use options::{AuditReads, Calibration, CalibrationMode, EngineLimits, Governance, Options};
+pub use relation::Related;
 pub use write::{Turn, Turns};
 
 use change::Change;
@@ -65,9 +68,9 @@ use embedding::Embedding;
 use parking_lot::RwLock;
 use reply::{
     AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, HeadReply, InclusionReply, ItemReply,
-    KeyReply, ListQuery, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, ResourceReply, RevokedKey,
-    RoundDraft, RoundReply, SearchQuery, SearchReply, TrustQuery, TrustReply, UserReply, VerifyReport,
-    VersionReply, WhoAmI, Written,
+    KeyReply, ListQuery, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, PathsQuery, PathsReply,
+    ResourceReply, RevokedKey, RoundDraft, RoundReply, SearchQuery, SearchReply, TrustQuery, TrustReply,
+    UserReply, VerifyReport, VersionReply, WhoAmI, Written,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -344,6 +347,14 @@ impl Engine {
     /// When the caller may not govern.
     pub async fn recalibrate(&self, call: &Call) -> Result<usize, Refusal> {
         calibration::recalibrate(&*self.tenant(call)?, call).await
+    }
+
+    /// Walks along relations.
+    ///
+    /// # Errors
+    /// When the query breaks a rule.
+    pub async fn paths(&self, call: &Call, query: PathsQuery) -> Result<PathsReply, Refusal> {
+        paths::paths(&*self.tenant(call)?, call, query).await
     }
 
     /// Makes a tenant and its admin's key. Operators only.

@@ -68,7 +68,7 @@ pub(crate) async fn provenance(
 pub(crate) const READS_MAX: usize = 8;
 
 /// Reads again if who may see what changed between the views that were read and the reply (SHARE-5).
-fn settled<T>(tenant: &Tenant, read: impl Fn() -> Result<T, Refusal>) -> Result<T, Refusal> {
+pub(crate) fn settled<T>(tenant: &Tenant, read: impl Fn() -> Result<T, Refusal>) -> Result<T, Refusal> {
     let epoch = || tenant.shared.views.read().access_epoch();
     for _ in 0..READS_MAX {
         let before = epoch();

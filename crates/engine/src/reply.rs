@@ -3,6 +3,7 @@
 mod access;
 mod ask;
 mod governed;
+mod relations;
 mod roles;
 mod trust;
 
@@ -11,6 +12,7 @@ pub use ask::{AskQuery, AskReply, CallReply, TurnReply, Usage};
 pub use governed::{
     Decided, Feedback, Flag, Ground, KeptReply, Quarantined, Reverified, Reverted, ReviewReply, Verdict,
 };
+pub use relations::{PathReply, PathsQuery, PathsReply, StepReply};
 pub use roles::{MemberReply, RoleDraft, RoleReply};
 pub use tabellion_core::trust::Band as TrustBand;
 pub use trust::{
@@ -254,7 +256,7 @@ pub struct SearchQuery {
     pub k_user: Option<u64>,
     /// ... at most this many of what is shared; in place of `k`.
     pub k_cross: Option<u64>,
-    /// `hybrid`, `dense` or `lexical`.
+    /// `hybrid`, `dense`, `lexical` or `graph`.
     pub mode: Option<String>,
     /// Only these layers, by their words.
     pub layers: Vec<String>,

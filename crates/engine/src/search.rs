@@ -5,6 +5,7 @@ mod asked;
 mod redacted;
 
 use crate::calibration::{self, Searched};
+use crate::paths::trust_of;
 use crate::read::{READS_MAX, Sketch, access_keeps_changing, fill, moment};
 use crate::reply::{Found, SearchQuery, SearchReply};
 use crate::rows::kept_rows;
@@ -128,7 +129,7 @@ impl Looking<'_> {
             results.extend(found);
             at = Some(moment);
         }
-        if self.mode != Mode::Dense && self.asked.includes(Tier::Private) {
+        if matches!(self.mode, Mode::Hybrid | Mode::Lexical) && self.asked.includes(Tier::Private) {
             let words = tabellion_core::text::terms(self.asked.query);
             let quoted =
                 if self.mode == Mode::Lexical { Question::of(self.asked.query).phrases } else { Vec::new() };
@@ -265,6 +266,7 @@ async fn meaning(
                 )
                 .retry_after(Period::from_secs(5))),
                 Mode::Hybrid | Mode::Lexical => Ok((None, Mode::Lexical)),
+                Mode::Graph => Ok((None, Mode::Graph)),
             }
         }
     }
@@ -279,10 +281,26 @@ fn unit(vector: &[f32]) -> Vec<f32> {
 /// Waits until the index has what the log had when the question came, and the vectors what the caller demands.
 async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode) -> Result<(), Refusal> {
     let patience = Duration::from_millis(tenant.limits.min_token_wait_ms);
-    let demanded: Option<Lsn> = match &query.min_token {
-        Some(token) => Some(tenant.position(caller, token, "min_token")?),
-        None => None,
-    };
+    let (demanded, latest) = indexed(tenant, caller, query.min_token.as_deref()).await?;
+    let Some(vectors) = &tenant.shared.vectors else { return Ok(()) };
+    // A hybrid search finds by its words what has no vector yet; a dense one would miss it.
+    match (mode, demanded) {
+        (Mode::Hybrid | Mode::Graph, Some(lsn)) => drop(vectors.reached(lsn, patience).await),
+        (Mode::Dense, Some(lsn)) if !vectors.reached(lsn, patience).await => return Err(behind()),
+        (Mode::Dense, None) => drop(vectors.reached(latest, VECTORS_WAIT).await),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Waits until the index has what the log had when the question came: the position that the caller demands, and the latest.
+pub(crate) async fn indexed(
+    tenant: &Tenant,
+    caller: &Caller,
+    min_token: Option<&str>,
+) -> Result<(Option<Lsn>, Lsn), Refusal> {
+    let patience = Duration::from_millis(tenant.limits.min_token_wait_ms);
+    let demanded = min_token.map(|token| tenant.position(caller, token, "min_token")).transpose()?;
     if let Some(lsn) = demanded {
         tenant.reached(lsn).await?;
     }
@@ -291,15 +309,7 @@ async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode)
     if demanded.is_some_and(|lsn| !indexed && tenant.shared.index.read().lsn() < lsn) {
         return Err(behind());
     }
-    let Some(vectors) = &tenant.shared.vectors else { return Ok(()) };
-    // A hybrid search finds by its words what has no vector yet; a dense one would miss it.
-    match (mode, demanded) {
-        (Mode::Hybrid, Some(lsn)) => drop(vectors.reached(lsn, patience).await),
-        (Mode::Dense, Some(lsn)) if !vectors.reached(lsn, patience).await => return Err(behind()),
-        (Mode::Dense, None) => drop(vectors.reached(latest, VECTORS_WAIT).await),
-        _ => {}
-    }
-    Ok(())
+    Ok((demanded, latest))
 }
 
 /// A candidate, and what results are ordered by.
@@ -359,7 +369,7 @@ impl Searching<'_> {
         };
         let depth = part.k.max(WEIGHED_MAX);
         let nearest = match mode {
-            Mode::Lexical => Vec::new(),
+            Mode::Lexical | Mode::Graph => Vec::new(),
             Mode::Dense => rank::nearest(&places, &question, part.k.max(PROBED)),
             Mode::Hybrid => rank::nearest(&places, &question, rank::depth(depth)),
         };
@@ -367,6 +377,10 @@ impl Searching<'_> {
             Mode::Lexical => (rank::lexical(&places, &question, part.k), false),
             Mode::Dense => (rank::dense(&nearest, part.k), false),
             Mode::Hybrid => (rank::hybrid(&places, &question, &nearest, depth, &asked.without), true),
+            Mode::Graph => {
+                let trust = |row| trust_of(self.views, row);
+                (rank::related(&places, &question, part.k, &asked.without, trust), false)
+            }
         };
         let ranked = found.into_iter().map(|relevant| self.weigh(relevant, weighed)).collect();
         (self.chosen(ranked, part.k, asked.diversity), nearest)

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use tabellion_core::access::Caller;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{GateName, Replaces, WriteRequest};
-use tabellion_core::id::AgentId;
-use tabellion_core::item::{Classification, Content, Secrecy, Tier, TierWish};
+use tabellion_core::id::{AgentId, ItemId};
+use tabellion_core::item::{Classification, Content, Secrecy, Tier, TierWish, Triple};
 use tabellion_core::log::{AgentStatus, Lsn, Shaped};
 use tabellion_core::policy::{
     Asks, Classes, Composed, Ground, Limits, NameClass, Names, Pair, Person, PolicyKind, Share, Subject,
@@ -127,7 +127,8 @@ impl Chain {
 
     /// Whether a policy keeps a content back.
     pub(crate) fn denies(&self, content: &Content) -> bool {
-        self.composed.denies(&Subject::from(content)).is_some()
+        let denies = |content: &Content| self.composed.denies(&Subject::from(content)).is_some();
+        denies(content) || tie(content).is_some_and(|tie| denies(&tie))
     }
 
     /// Whether everything passes as it is.
@@ -145,6 +146,7 @@ impl Chain {
     pub(crate) fn is_unsearchable(&self, content: &Content) -> bool {
         let detectors = self.composed.detectors();
         detectors.finds_custom(&content.text)
+            || tie(content).is_some_and(|tie| detectors.finds_custom(&tie.text))
             || content.key.as_ref().is_some_and(|key| detectors.finds_custom(key))
     }
 
@@ -183,6 +185,12 @@ impl Chain {
         }
         record
     }
+}
+
+/// What a relation says by its triple, whatever its text is: the names in it are what is walked.
+fn tie(content: &Content) -> Option<Content> {
+    let Triple { subject, predicate, object } = content.relation()?;
+    Some(Content { text: [subject.as_str(), predicate, object].join("\n"), ..content.clone() })
 }
 
 fn composed(tenant: &Tenant, caller: &Caller, views: &Views, kind: PolicyKind, agent: AgentId) -> Composed {
@@ -350,7 +358,7 @@ fn blocked(path: &str, message: &str) -> Refusal {
 fn rests_on_private(tenant: &Tenant, call: &Call, views: &Views, request: &WriteRequest) -> bool {
     let is_private = |version: &Version| version.tier == Tier::Private;
     let derived = request.derived_from.iter().filter_map(|id| views.items.find_version(id.parse().ok()?));
-    let mut parents = derived.chain(cited(views, request));
+    let mut parents = derived.chain(cited(views, request)).chain(ends(tenant, call, views, request));
     parents.any(is_private) || tenant.seen(call, request.trace_id.as_deref()).private
 }
 
@@ -365,7 +373,8 @@ pub(crate) fn secrecy_of_parents(
     let views = &*tenant.shared.views.read();
     let predicate = predicate(tenant, &call.caller, views);
     let derived = request.derived_from.iter().filter_map(|id| views.items.find_version(id.parse().ok()?));
-    let parents = derived.chain(cited(views, request)).chain(replaced(views, request));
+    let named = cited(views, request).chain(ends(tenant, call, views, request));
+    let parents = derived.chain(named).chain(replaced(views, request));
     let visible = parents.filter(|version| predicate.admits(version));
     let kept = owed.and_then(|owed| views.items.find_version(owed.version));
     let mut classes: RoaringBitmap = visible.chain(kept).map(Version::class).collect();
@@ -390,6 +399,25 @@ pub(crate) fn cited<'a>(views: &'a Views, request: &'a WriteRequest) -> impl Ite
             Err(_) => views.items.find_version(id.parse().ok()?),
         }
     })
+}
+
+/// The items that a relation ties, each with the part of the triple that names it.
+pub(crate) fn tied(request: &WriteRequest) -> impl Iterator<Item = (&'static str, ItemId)> {
+    request.content.relation().into_iter().flat_map(Triple::items)
+}
+
+/// The heads of the items that a relation ties, as far as the writer sees them: it is made from them (SHARE-46).
+fn ends<'a>(
+    tenant: &Tenant,
+    call: &Call,
+    views: &'a Views,
+    request: &WriteRequest,
+) -> impl Iterator<Item = &'a Version> {
+    let mut tied = tied(request).peekable();
+    let predicate = tied.peek().is_some().then(|| predicate(tenant, &call.caller, views));
+    let at = tenant.moment(views);
+    let seen = move |(_, item)| Some(views.items.visible_head(item, predicate.as_deref()?, at)?.1);
+    tied.filter_map(seen).collect::<Vec<_>>().into_iter()
 }
 
 /// The version that a write replaces, whoever may see it.

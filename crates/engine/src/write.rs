@@ -515,6 +515,11 @@ pub(crate) fn gather(
         facts.derived_from.push(parent.map(|version| version.id).ok_or(place));
         inherit(views, parent, &mut facts);
     }
+    for (part, item) in sharing::tied(request) {
+        let head = views.items.visible_head(item, predicate, at).map(|(_, head)| head);
+        facts.ends.push(head.map(|version| version.id).ok_or(part));
+        inherit(views, head, &mut facts);
+    }
     for parent in sharing::cited(views, request).filter(|version| predicate.admits(version)) {
         inherit(views, Some(parent), &mut facts);
     }

@@ -277,7 +277,8 @@ async fn faults_are_named_by_their_path() {
     check(SearchQuery { query: None, ..plain() }, &["/query"]).await;
     check(asks(" ", "lexical"), &["/query"]).await;
     check(asks("a query", "sideways"), &["/mode"]).await;
-    check(asks("a query", "graph"), &["/mode"]).await;
+    check(SearchQuery { query: None, vector: Some(vec![1.0; DIMENSIONS]), ..asks("", "graph") }, &["/query"])
+        .await;
 }
 
 /// GOV-12.3: precision is the share of what was retrieved that was used; an unknown search, or another's, is not found.

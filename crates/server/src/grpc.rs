@@ -12,6 +12,7 @@ mod govern;
 mod health;
 mod import;
 mod refusal;
+mod relations;
 mod roles;
 mod service;
 

@@ -19,8 +19,8 @@ use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::routing::{delete, get, post, put};
 use routes::{
-    access, ask, batch, events, govern, items, principals, probes, reverify, reviews, roles, token, trail,
-    writes,
+    access, ask, batch, events, govern, items, principals, probes, relations, reverify, reviews, roles,
+    token, trail, writes,
 };
 use std::sync::Arc;
 
@@ -60,6 +60,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/items/{id}/explain", get(access::explain_item))
         .route("/v1/search", post(items::search))
         .route("/v1/outcomes", post(items::report_outcome))
+        .route("/v1/relations", post(relations::write_relations))
+        .route("/v1/paths", post(relations::find_paths))
         .route("/v1/writes", get(writes::list_writes))
         .route("/v1/writes/{id}", get(writes::read_write).post(writes::reopen_write))
         .route("/v1/reviews", get(reviews::list_reviews))

@@ -189,7 +189,7 @@ fn from_bytes(bytes: &[u8]) -> anyhow::Result<String> {
     Ok(text.strip_suffix('\n').unwrap_or(text).to_owned())
 }
 
-fn some<T>(values: Vec<T>) -> Option<Vec<T>> {
+pub(super) fn some<T>(values: Vec<T>) -> Option<Vec<T>> {
     (!values.is_empty()).then_some(values)
 }
 
@@ -198,7 +198,7 @@ fn triple(parts: &[String]) -> Value {
     json!({"subject": part(0), "predicate": part(1), "object": part(2)})
 }
 
-fn one_or_many(value: Value) -> Vec<Value> {
+pub(super) fn one_or_many(value: Value) -> Vec<Value> {
     if let Value::Array(values) = value { values } else { vec![value] }
 }
 
@@ -214,7 +214,7 @@ fn parse_field(text: &str) -> Result<(String, Value), String> {
     }
 }
 
-fn parse_evidence(text: &str) -> Result<Value, String> {
+pub(super) fn parse_evidence(text: &str) -> Result<Value, String> {
     match serde_json::from_str(text) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => Ok(value),
         Ok(_) => Err("expected a JSON object or a list of them".into()),

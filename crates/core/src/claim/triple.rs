@@ -5,7 +5,7 @@ use super::quantity::{self, Value};
 use super::words::{Word, sentences};
 use super::{hash24, hash64};
 use crate::canonical::{Hash, framed_sha256};
-use crate::item::Triple;
+use crate::item::{Triple, node_key, type_key};
 use crate::text;
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -83,6 +83,13 @@ impl Said {
 pub(super) fn fingerprint(triple: &Triple) -> Hash {
     let (subject, predicate) = (plain(&triple.subject), predicate(&triple.predicate));
     framed_sha256(&[subject.as_bytes(), predicate.as_bytes(), normal_object(&triple.object).as_bytes()])
+}
+
+/// The fingerprint of a relation: its type and its two nodes, as the graph knows them.
+pub(super) fn relation_fingerprint(triple: &Triple) -> Hash {
+    let parts = [node_key(&triple.subject), type_key(&triple.predicate), node_key(&triple.object)];
+    let [subject, kind, object] = parts.each_ref().map(String::as_bytes);
+    framed_sha256(&[b"relation", subject, kind, object])
 }
 
 /// Lower-case words one blank apart, articles gone, words that mean the same made one.

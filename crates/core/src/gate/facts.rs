@@ -124,6 +124,8 @@ pub struct GateFacts {
     pub sharing: bool,
     /// The versions it says it derives from, or the place of one that is missing or hidden.
     pub derived_from: Vec<Result<VersionId, usize>>,
+    /// For a relation, the heads of the items that it ties, or the part of its triple that names one missing or hidden.
+    pub ends: Vec<Result<VersionId, &'static str>>,
     /// Agents and resources of those versions: a derivation inherits them.
     pub inherited: (Vec<AgentId>, Vec<ResourceId>),
     /// The head that it replaces.

@@ -22,6 +22,10 @@ pub(super) fn check(request: &WriteRequest, facts: &GateFacts) -> Result<(), Ref
     for place in facts.derived_from.iter().filter_map(|found| found.err()) {
         faults.push(unknown(format!("/derived_from/{place}"), "the id of a version visible to this caller"));
     }
+    for part in facts.ends.iter().filter_map(|found| found.err()) {
+        let expected = "a name, or the id of an item visible to this caller";
+        faults.push(unknown(format!("/triple/{part}"), expected));
+    }
     match faults.first() {
         None => Ok(()),
         Some(first) => {

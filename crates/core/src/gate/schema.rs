@@ -42,6 +42,10 @@ impl WriteDraft {
     /// # Errors
     /// With every fault found, those of reading included; or `NotFound` when the path names no item.
     pub fn check(self) -> Result<WriteRequest, Refusal> {
+        super::relation::settled(self).proven()
+    }
+
+    fn proven(self) -> Result<WriteRequest, Refusal> {
         // A path that names no item is missing like any other; it must not become an insert.
         if self.item.as_ref().is_some_and(|item| item.parse::<crate::id::ItemId>().is_err()) {
             return Err(Refusal::not_found());

@@ -1,8 +1,8 @@
 //! What search finds texts by. It trails the log: writes do not wait for words to be taken apart.
 
 use super::{
-    Fields, ItemsView, LexicalView, NotACheckpoint, Opened, Row, Said, SessionsView, from_checkpoint,
-    to_checkpoint,
+    Fields, ItemsView, LexicalView, NotACheckpoint, Opened, RelationsView, Row, Said, Scope, SessionsView,
+    Tie, from_checkpoint, to_checkpoint,
 };
 use crate::canonical::{Hash, sha256};
 use crate::claim::{Claim, ClaimsView};
@@ -15,7 +15,7 @@ use crate::text::Analyser;
 use std::collections::BTreeMap;
 
 /// Changes when the shape of the index or the making of words changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 5;
+const CHECKPOINT_SHAPE: u32 = 6;
 
 /// A version as the index takes it in. Made outside of any lock.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,7 @@ pub struct Passage {
     authority: Authority,
     namespace: String,
     claim: Claim,
+    tie: Option<Tie>,
 }
 
 /// How much the evidence of a version counts: on average, and at most.
@@ -83,6 +84,7 @@ impl Passage {
             authority: Authority::of(&version.provenance),
             namespace: version.namespace.clone(),
             claim: Claim::of(&content, analyser),
+            tie: Tie::of(&content),
         })
     }
 }
@@ -107,6 +109,9 @@ pub struct Index {
     /// What detectors find in each content in which they find anything.
     #[n(5)]
     classes: BTreeMap<Row, Classes>,
+    /// What relations tie together.
+    #[n(6)]
+    pub relations: RelationsView,
 }
 
 impl Index {
@@ -128,6 +133,10 @@ impl Index {
             let namespace = passage.map_or(&nowhere, |passage| &passage.namespace);
             for parent in written.parents.iter().filter_map(|parent| items.row_of(*parent)) {
                 self.claims.forget(parent);
+                self.relations.forget(parent);
+            }
+            if let Some(tie) = passage.and_then(|passage| passage.tie.as_ref()) {
+                self.relations.write(self.claims.len() as Row, tie);
             }
             self.claims.push(passage.map(|passage| passage.claim.clone()).unwrap_or_default());
             if let Some(passage) = passage.filter(|passage| !passage.classes.is_empty()) {
@@ -140,6 +149,7 @@ impl Index {
             && let Some(row) = items.row_of(*version)
         {
             self.claims.forget(row);
+            self.relations.forget(row);
         }
         self.lsn = entry.lsn;
     }
@@ -151,6 +161,20 @@ impl Index {
         let known = (row as usize) < self.authorities.len();
         let classes = self.classes.get(&row).copied().unwrap_or_default();
         !redacted.is_empty() && (!known || classes.meets(redacted))
+    }
+
+    /// Whether a relation may be walked: it is in scope, nothing in it is redacted for the caller, and the items that it ties
+    /// are there for them too (SHARE-46).
+    #[must_use]
+    pub fn may_walk(&self, items: &ItemsView, scope: &Scope<'_>, row: Row) -> bool {
+        let is_there = |node| {
+            let item = self.relations.item(node);
+            item.is_none_or(|item| items.visible_head(item, scope.predicate, scope.at).is_some())
+        };
+        let ends = self.relations.ends(row);
+        scope.admits_row(items, row)
+            && !self.redacts(row, scope.redacted)
+            && ends.is_some_and(|(subject, object)| is_there(subject) && is_there(object))
     }
 
     /// How far a version could be relied on when it was written, given what its writer claims. Evidence that nobody has
@@ -177,6 +201,7 @@ impl Index {
     pub fn from_checkpoint(bytes: &[u8]) -> Result<Self, NotACheckpoint> {
         let mut index: Self = from_checkpoint(CHECKPOINT_SHAPE, bytes)?;
         index.lexical.shrink();
+        index.relations.index();
         Ok(index)
     }
 

@@ -8,7 +8,7 @@ use roaring::RoaringBitmap;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use tabellion_core::access::tells_tiers_apart;
-use tabellion_core::item::{Secrecy, Tier};
+use tabellion_core::item::{RELATION, Secrecy, Tier};
 use tabellion_core::log::{Lsn, Space};
 use tabellion_core::rank::dot;
 use tabellion_core::trust::{Draw, median, order_key};
@@ -66,7 +66,9 @@ impl Belongs<'_> {
         }
         let plain = class.labels.is_empty() && class.secrecy == Secrecy::default();
         let alike = class.labels == self.class.labels && class.secrecy == self.class.secrecy;
+        let same_kind = (class.kind == RELATION) == (self.class.kind == RELATION);
         (plain || alike)
+            && same_kind
             && (class.tier == self.space.tier || !tells_tiers_apart(class.layer))
             && class.agents.iter().all(|agent| self.space.agents.contains(agent))
             && class.resources.iter().all(|resource| self.space.resources.contains(resource))

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tabellion_core::canonical::Hash;
 use tabellion_core::id::ReviewId;
-use tabellion_core::item::{Content, Layer, Tier, TierWish};
+use tabellion_core::item::{Content, RELATION, Tier, TierWish};
 use tabellion_core::log::Party;
 use tabellion_core::view::Class;
 use tokio::sync::OwnedMutexGuard;
@@ -83,7 +83,8 @@ pub(crate) fn subject(asked: &Asked) -> (Tier, &Content) {
 /// trust rather than lost.
 pub(crate) async fn begin(tenant: &Tenant, call: &Call, asked: &Asked) -> Begun {
     let layer = asked.request.layer;
-    let durable = matches!(layer, Layer::Episodic | Layer::Semantic | Layer::Procedural);
+    // A relation is not measured by its words.
+    let durable = layer.is_durable() && asked.request.content.kind != RELATION;
     let set = tenant.governance.calibration.mode != CalibrationMode::Off;
     let Some(vectors) = tenant.shared.vectors.as_ref().filter(|_| durable && set) else {
         return Begun::Unaudited;

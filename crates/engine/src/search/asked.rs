@@ -17,6 +17,7 @@ pub(super) enum Mode {
     Hybrid,
     Dense,
     Lexical,
+    Graph,
 }
 
 impl Mode {
@@ -25,6 +26,7 @@ impl Mode {
             Self::Hybrid => "hybrid",
             Self::Dense => "dense",
             Self::Lexical => "lexical",
+            Self::Graph => "graph",
         }
     }
 }
@@ -155,10 +157,7 @@ fn mode(tenant: &Tenant, asked: &SearchQuery) -> Result<Mode, Refusal> {
             "hybrid or lexical",
             "this server has no embedding model; search with mode `hybrid` or `lexical`",
         ),
-        Some("graph") => unavailable(
-            "hybrid, dense or lexical",
-            "this server has no such view; search with mode `hybrid`, `dense` or `lexical`",
-        ),
+        Some("graph") => Ok(Mode::Graph),
         Some(_) => {
             let fault =
                 Fault::new("/mode", Code::ConstraintViolation, "one of hybrid, dense, lexical, graph");
@@ -173,7 +172,7 @@ fn check_query(asked: &SearchQuery, faults: &mut Vec<Fault>) {
         Some(query) if query.trim().is_empty() || query.len() > QUERY_BYTES_MAX => {
             faults.push(Fault::new("/query", Code::ConstraintViolation, expected));
         }
-        None if asked.vector.is_none() || asked.mode.as_deref() == Some("lexical") => {
+        None if asked.vector.is_none() || matches!(asked.mode.as_deref(), Some("lexical" | "graph")) => {
             faults.push(Fault::new("/query", Code::MissingRequiredField, expected));
         }
         _ => {}

@@ -21,7 +21,7 @@ use tabellion_core::gate::{
     Weighing, WriteRequest, fact_score, reliance, support,
 };
 use tabellion_core::id::{ItemId, VersionId};
-use tabellion_core::item::{Content, Layer, Tier};
+use tabellion_core::item::{Content, Layer, RELATION, Tier};
 use tabellion_core::log::{Lsn, Prints};
 use tabellion_core::policy::{Classes, classes_in};
 use tabellion_core::provenance::{Evidence, SourceType};
@@ -444,7 +444,10 @@ impl Gathering<'_> {
 /// Whether a version that says the same may stand for a write of this class. In the shared pool only one that is seen by whoever
 /// would see the write does: else others would learn from its absence what is hidden from them (SHARE-42).
 pub(super) fn may_be_twin(views: &Views, version: &Version, class: &Class) -> bool {
-    version.tier == Tier::Private || views.items.class_of(version) == Some(class)
+    let known = views.items.class_of(version);
+    // A relation and a note may say the same: one is walked, the other is read.
+    let alike = known.is_some_and(|known| (known.kind == RELATION) == (class.kind == RELATION));
+    alike && (version.tier == Tier::Private || known == Some(class))
 }
 
 /// Whether one more source raises what all bear out together.
@@ -517,8 +520,9 @@ pub(super) fn sources(
             let id = one.source_item_id.as_deref().unwrap_or(&one.source_uri);
             cited(views, id, predicate, at).map(|version| version.id)
         });
-    let mut all: Vec<VersionId> =
-        facts.derived_from.iter().filter_map(|found| found.as_ref().ok().copied()).chain(cites).collect();
+    let derived = facts.derived_from.iter().filter_map(|found| found.as_ref().ok().copied());
+    let ends = facts.ends.iter().filter_map(|found| found.ok());
+    let mut all: Vec<VersionId> = derived.chain(ends).chain(cites).collect();
     all.sort_unstable();
     all.dedup();
     all

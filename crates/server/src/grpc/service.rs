@@ -5,7 +5,7 @@ use super::ask::arguments;
 use super::call::{Memory, log_named, patient};
 use super::convert::draft;
 use super::govern::{Token, Withdrawn, policy_body, schema_body, verdict};
-use super::{import, proto};
+use super::{import, proto, relations};
 use crate::rest::convert::period;
 use futures::Stream;
 use proto::tabellion_server::Tabellion;
@@ -88,6 +88,23 @@ impl Tabellion for Memory {
 
     async fn search(&self, request: Request<proto::SearchRequest>) -> Answer<proto::SearchReply> {
         self.answer(request, |engine, call, asked| async move { engine.search(&call, asked.into()).await })
+            .await
+    }
+
+    async fn write_relations(
+        &self,
+        request: Request<proto::WriteRelationsRequest>,
+    ) -> Answer<proto::WriteRelationsReply> {
+        self.answer(patient(request), |engine, call, asked| async move {
+            let drafts = asked.relations.into_iter().map(|relation| Ok(relation.into())).collect();
+            let related = engine.write_relations(&call, drafts).await?;
+            Ok(relations::related(related, call.request_id.as_deref()))
+        })
+        .await
+    }
+
+    async fn find_paths(&self, request: Request<proto::FindPathsRequest>) -> Answer<proto::FindPathsReply> {
+        self.answer(request, |engine, call, asked| async move { engine.paths(&call, asked.into()).await })
             .await
     }
 

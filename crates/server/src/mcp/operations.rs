@@ -1,15 +1,16 @@
 //! What does each tool do? Read its arguments, ask the engine, and answer as REST does.
 
 use super::params::{
-    AskAgents, CallResource, ChangeItem, ExplainItem, GetItem, ItemVersions, ListItems, Nothing, OneWrite,
-    ReopenWrite, ReportOutcome, RollbackItem, SearchItems, WithdrawWrite,
+    AskAgents, CallResource, ChangeItem, ExplainItem, FindPaths, GetItem, ItemVersions, ListItems, Nothing,
+    OneWrite, ReopenWrite, ReportOutcome, RollbackItem, SearchItems, WithdrawWrite, WriteRelations,
 };
 use super::text;
 use super::tools::ToolName;
 use crate::rest::body::{no_identity, typed};
 use crate::rest::dto::{
     AnsweredBody, ChangedBody, ExplanationBody, FeedbackBody, FoundBody, ItemBody, ItemsBody, KeptBody,
-    OutcomeNotedBody, ResourceAnswerBody, ReviewBody, VersionsBody, WhoAmIBody, WithdrawnBody, WriteAnswer,
+    OutcomeNotedBody, PathsFoundBody, RelatedBody, RelationsBody, ResourceAnswerBody, ReviewBody,
+    VersionsBody, WhoAmIBody, WithdrawnBody, WriteAnswer,
 };
 use rmcp::model::JsonObject;
 use serde::Serialize;
@@ -19,7 +20,7 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{WriteDraft, read_write};
 use tabellion_core::id::{ItemId, ReviewId};
 use tabellion_core::view::ReviewState;
-use tabellion_engine::reply::{AskQuery, Changed, ListQuery, OutcomeReport, SearchQuery};
+use tabellion_engine::reply::{AskQuery, Changed, ListQuery, OutcomeReport, PathsQuery, SearchQuery};
 use tabellion_engine::{Call, Engine};
 
 /// What a tool answers: for a model, and for programs.
@@ -64,6 +65,15 @@ pub(super) async fn run(
         ToolName::SearchItems => {
             let found = engine.search(call, read::<SearchItems>(arguments)?.into()).await?;
             Answer::new(text::found(&found), FoundBody::from(found))
+        }
+        ToolName::WriteRelations => {
+            let WriteRelations { relations } = read(arguments)?;
+            let related = engine.write_relations(call, RelationsBody { relations }.drafts()).await?;
+            Answer::new(text::related(&related), RelatedBody::from(related))
+        }
+        ToolName::FindPaths => {
+            let found = engine.paths(call, read::<FindPaths>(arguments)?.into()).await?;
+            Answer::new(text::paths(&found), PathsFoundBody::from(found))
         }
         ToolName::ReportOutcome => {
             let noted = engine.report_outcome(call, read::<ReportOutcome>(arguments)?.into()).await?;
@@ -212,6 +222,23 @@ impl From<SearchItems> for SearchQuery {
             without: Vec::new(),
             diversity: asked.diversity,
             shared_work: false,
+        }
+    }
+}
+
+impl From<FindPaths> for PathsQuery {
+    fn from(asked: FindPaths) -> Self {
+        Self {
+            from: Some(asked.from),
+            to: asked.to,
+            types: asked.types.unwrap_or_default(),
+            direction: asked.direction,
+            depth: asked.depth,
+            limit: asked.limit,
+            namespace: asked.namespace,
+            as_of: asked.as_of,
+            min_token: asked.min_token,
+            trace_id: asked.trace_id,
         }
     }
 }

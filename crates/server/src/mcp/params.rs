@@ -3,6 +3,10 @@
 //! The types below are read by agents, through the schema that is made of them: a field's comment is what an agent is
 //! told. Bounds are those of `core::gate` and the engine, told early; nothing is checked here but the shape.
 
+mod relations;
+
+pub(super) use relations::{FindPaths, WriteRelations};
+
 use rmcp::model::JsonObject;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -263,7 +267,8 @@ pub(super) struct SearchItems {
     pub(super) tier: Option<String>,
     /// A name for the piece of work that this belongs to. Give the same to write_item for what you conclude from it.
     pub(super) trace_id: Option<String>,
-    /// How to search. hybrid (default) goes by words, meaning and context; dense by meaning alone; lexical by words alone.
+    /// How to search. hybrid (default) goes by words, meaning and context; dense by meaning alone; lexical by words alone;
+    /// graph by the relations of what the query names.
     #[schemars(with = "Option<SearchMode>")]
     pub(super) mode: Option<String>,
     /// Only these layers.
@@ -311,6 +316,7 @@ pub(super) enum SearchMode {
     Hybrid,
     Dense,
     Lexical,
+    Graph,
 }
 
 /// Whose versions to list.

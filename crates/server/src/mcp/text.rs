@@ -4,9 +4,12 @@
 
 use std::fmt::Write;
 use tabellion_core::error::Refusal;
+use tabellion_core::view::Direction;
+use tabellion_engine::Related;
 use tabellion_engine::reply::{
     AskReply, CallReply, Changed, Deferral, ExplainReply, Feedback, Found, ItemReply, KeptReply,
-    OutcomeReply, Page, ReviewReply, SearchReply, TurnReply, VersionReply, WhoAmI, Written,
+    OutcomeReply, Page, PathReply, PathsReply, ReviewReply, SearchReply, TurnReply, VersionReply, WhoAmI,
+    Written,
 };
 
 pub(super) fn written(written: &Written) -> String {
@@ -53,6 +56,32 @@ pub(super) fn items(page: &Page<ItemReply>) -> String {
 pub(super) fn found(reply: &SearchReply) -> String {
     let line = |found: &Found| format!("{:.3} {}", found.score, item(&found.item));
     lines(format!("{} result(s), {} search", reply.results.len(), reply.mode), reply.results.iter().map(line))
+}
+
+pub(super) fn related(related: &Related) -> String {
+    let line = |result: &Result<Written, Refusal>| match result {
+        Ok(one) => written(one),
+        Err(refusal) => format!("rejected: {}: {}", refusal.code.as_str(), refusal.message),
+    };
+    lines(format!("{} relation(s)", related.len()), related.iter().map(line))
+}
+
+pub(super) fn paths(reply: &PathsReply) -> String {
+    let line = |path: &PathReply| {
+        let mut nodes = path.nodes.iter().map(|node| quoted(node));
+        let mut line = format!("{:.3} {}", path.strength, nodes.next().unwrap_or_default());
+        for (step, node) in path.relations.iter().zip(nodes) {
+            let arrow = match step.direction {
+                Direction::In => format!(" <-{}- ", step.kind),
+                Direction::Out | Direction::Both => format!(" -{}-> ", step.kind),
+            };
+            line.push_str(&arrow);
+            line.push_str(&node);
+        }
+        line
+    };
+    let more = if reply.truncated { ", stopped early" } else { "" };
+    lines(format!("{} path(s){more}", reply.paths.len()), reply.paths.iter().map(line))
 }
 
 pub(super) fn outcome(noted: &OutcomeReply) -> String {

@@ -4,8 +4,9 @@
 //! model that has nothing else to go by.
 
 use super::params::{
-    AskAgents, CallResource, ChangeItem, ExplainItem, GetItem, ItemVersions, ListItems, Nothing, OneWrite,
-    ReopenWrite, ReportOutcome, RollbackItem, SearchItems, WithdrawWrite, WriteItem, schema,
+    AskAgents, CallResource, ChangeItem, ExplainItem, FindPaths, GetItem, ItemVersions, ListItems, Nothing,
+    OneWrite, ReopenWrite, ReportOutcome, RollbackItem, SearchItems, WithdrawWrite, WriteItem,
+    WriteRelations, schema,
 };
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -26,6 +27,8 @@ pub(super) enum ToolName {
     GetItem,
     ListItems,
     SearchItems,
+    WriteRelations,
+    FindPaths,
     ReportOutcome,
     ItemVersions,
     ExplainItem,
@@ -59,11 +62,13 @@ enum Effect {
 }
 
 impl ToolName {
-    pub(super) const ALL: [Self; 19] = [
+    pub(super) const ALL: [Self; 21] = [
         Self::WriteItem,
         Self::GetItem,
         Self::ListItems,
         Self::SearchItems,
+        Self::WriteRelations,
+        Self::FindPaths,
         Self::ReportOutcome,
         Self::ItemVersions,
         Self::ExplainItem,
@@ -88,6 +93,8 @@ impl ToolName {
             Self::GetItem => "get_item",
             Self::ListItems => "list_items",
             Self::SearchItems => "search_items",
+            Self::WriteRelations => "write_relations",
+            Self::FindPaths => "find_paths",
             Self::ReportOutcome => "report_outcome",
             Self::ItemVersions => "item_versions",
             Self::ExplainItem => "explain_item",
@@ -108,7 +115,10 @@ impl ToolName {
 
     /// Whether it may have to wait for a person, or for others outside.
     pub(super) const fn may_wait(self) -> bool {
-        matches!(self, Self::WriteItem | Self::ReopenWrite | Self::Ask | Self::CallResource)
+        matches!(
+            self,
+            Self::WriteItem | Self::WriteRelations | Self::ReopenWrite | Self::Ask | Self::CallResource
+        )
     }
 
     /// The tool of this name.
@@ -123,6 +133,10 @@ impl ToolName {
             Self::GetItem => tool::<GetItem>(self, "Read an item", Effect::Reads, GET),
             Self::ListItems => tool::<ListItems>(self, "List items", Effect::Reads, LIST),
             Self::SearchItems => tool::<SearchItems>(self, "Search the memory", Effect::Reads, SEARCH),
+            Self::WriteRelations => {
+                tool::<WriteRelations>(self, "Remember relations", Effect::Adds, WRITE_RELATIONS)
+            }
+            Self::FindPaths => tool::<FindPaths>(self, "Walk along relations", Effect::Reads, FIND_PATHS),
             Self::ReportOutcome => tool::<ReportOutcome>(self, "Report what helped", Effect::Adds, OUTCOME),
             Self::ItemVersions => tool::<ItemVersions>(self, "An item's history", Effect::Reads, VERSIONS),
             Self::ExplainItem => tool::<ExplainItem>(self, "Why an item is seen", Effect::Reads, EXPLAIN),
@@ -209,6 +223,24 @@ something that may be known already. Returns {results, mode, search, token}; eac
 they disagree. No results means that nothing is remembered that you may see: say so, and do not guess.
 
 If refused with MIN_TOKEN_TIMEOUT, repeat the search; TOKEN_INVALID: leave out the token, it was not given to you.";
+
+const WRITE_RELATIONS: &str = "\
+Remembers up to 64 relations: who or what is tied to whom or what, and how. Use it for structure that later questions will follow \
+step by step, such as works_at, depends_on, part_of; use write_item for everything else. A node is a name, capitals or not, or the \
+id of an item. Use one name for one thing and one type for one kind of tie: call find_paths first to see which are in use.
+
+Returns {results}, one for each relation in order, each as write_item answers: `committed`, `already_committed`, `merged`, \
+`deferred` (kept; needs nothing more from you), or `rejected` with `code`, `message` and `errors`. One that is rejected does not \
+stop the others: change what its `errors` name and send that one again. To take a relation back, use retract_item with its id.";
+
+const FIND_PATHS: &str = "\
+Walks along relations and returns the strongest paths from a node, or between two: {paths, truncated, token}. Use it when a \
+question goes over more than one step: what depends on this, how are these two connected, who works where. Each path has \
+`strength` (the product of how far its relations are trusted), `nodes`, and `relations` with their item `id`, `type`, `direction` \
+and `trust`; get_item says more of one. No paths means that nothing is remembered there that you may see, or that the name is \
+another one: try `direction` both, or search_items with mode graph. With `truncated`, name `types`, `to` or a smaller `depth`.
+
+If refused with SCHEMA_INVALID, `errors` says what to change; MIN_TOKEN_TIMEOUT: repeat the call.";
 
 const OUTCOME: &str = "\
 Tells which results of a search you used, and whether it went well. Use it once a task is done: `search` is what search_items \

@@ -1,10 +1,11 @@
 //! Between the engine's words and the wire's, field by field.
 
 mod access;
+mod relations;
 mod roles;
 
 use super::dto::*;
-use crate::refusal::{RefusalBody, whole_seconds};
+use crate::refusal::whole_seconds;
 use serde_json::{Value, json};
 use tabellion_core::canonical::{Hash, hex};
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -70,13 +71,7 @@ pub(crate) fn wait_text(wait: Period) -> String {
 
 impl BatchLine {
     pub(crate) fn new(line: usize, result: Result<Written, Refusal>) -> Self {
-        let outcome = match result {
-            Ok(written) => BatchOutcome::Taken(written.into()),
-            Err(refusal) => {
-                BatchOutcome::Refused { status: "rejected", refusal: RefusalBody::new(refusal, None) }
-            }
-        };
-        Self { line, outcome }
+        Self { line, outcome: result.into() }
     }
 }
 

@@ -3,10 +3,10 @@
 //! Each handler says what it answers; what is true of every operation (credentials, limits, request numbers) is added
 //! here, so that it is said once.
 
-use super::dto::{PolicyNameText, WriteBody};
+use super::dto::{NodeText, PolicyNameText, RELATION_SCHEMA, TagText, WriteBody};
 use super::routes::{
-    access, ask, batch, events, govern, items, principals, probes, reverify, reviews, roles, token, trail,
-    writes,
+    access, ask, batch, events, govern, items, principals, probes, relations, reverify, reviews, roles,
+    token, trail, writes,
 };
 use crate::guard::REQUEST_ID;
 use crate::refusal::RefusalBody;
@@ -43,7 +43,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         items::rollback_item, items::pin_item, items::unpin_item, items::quarantine_item, items::release_item,
         reverify::reverify_items, reverify::list_flagged,
         items::list_versions, items::read_provenance,
-        items::search, items::report_outcome, ask::ask, ask::call_resource,
+        items::search, items::report_outcome, relations::write_relations, relations::find_paths, ask::ask, ask::call_resource,
         writes::list_writes, writes::read_write, writes::reopen_write,
         reviews::list_reviews, reviews::read_review, reviews::decide_review, reviews::edit_review, reviews::withdraw_review,
         events::follow_reviews,
@@ -120,6 +120,7 @@ impl Modify for EveryOperation {
             .build();
         components.add_security_scheme("key", SecurityScheme::Http(scheme));
         components.schemas.extend(update(components).map(|schema| (UPDATE.to_owned(), schema)));
+        components.schemas.extend(relation(components).map(|schema| (RELATION_SCHEMA.to_owned(), schema)));
         for path in openapi.paths.paths.values_mut() {
             for operation in operations(path) {
                 complete(operation);
@@ -137,6 +138,26 @@ fn update(components: &Components) -> Option<RefOr<Schema>> {
     update.properties.remove("supersedes");
     update.description = Some("The next version of an item: a write without `supersedes`.".to_owned());
     Some(RefOr::T(Schema::Object(update)))
+}
+
+/// A relation: a write that says in three parts what it says.
+fn relation(components: &Components) -> Option<RefOr<Schema>> {
+    let Some(RefOr::T(Schema::Object(write))) = components.schemas.get(WriteBody::name().as_ref()) else {
+        return None;
+    };
+    let mut relation = write.clone();
+    for name in ["kind", "triple"] {
+        relation.properties.remove(name);
+    }
+    let parts = [("subject", NodeText::name()), ("predicate", TagText::name()), ("object", NodeText::name())];
+    relation.required = parts.iter().map(|(part, _)| (*part).to_owned()).collect();
+    let parts =
+        parts.into_iter().map(|(part, schema)| (part.to_owned(), Ref::from_schema_name(schema).into()));
+    relation.properties.extend(parts);
+    relation.description = Some(
+        "A relation: a write with `subject`, `predicate` and `object`; `text` may be left out.".to_owned(),
+    );
+    Some(RefOr::T(Schema::Object(relation)))
 }
 
 fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {

@@ -10,6 +10,7 @@ pub(super) mod govern;
 pub(super) mod items;
 pub(super) mod principals;
 pub(super) mod probes;
+pub(super) mod relations;
 pub(super) mod reverify;
 pub(super) mod reviews;
 pub(super) mod roles;

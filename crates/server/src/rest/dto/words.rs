@@ -11,7 +11,7 @@ use tabellion_core::orchestrate::History;
 use tabellion_core::policy::{Class, Day, PrivateParents, Scalar, Share};
 use tabellion_core::provenance::SourceType;
 use tabellion_core::rank::Knob;
-use tabellion_core::view::ReviewState;
+use tabellion_core::view::{Direction, ReviewState};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, OneOfBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -55,6 +55,7 @@ text_type! {
     NameText, "Name", text().pattern(Some("^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"));
     ReferenceText, "Reference", text().min_length(Some(1)).max_length(Some(128)).pattern(Some(r"\S"));
     TagText, "Tag", text().min_length(Some(1)).max_length(Some(64)).pattern(Some(r"\S"));
+    NodeText, "Node", text().min_length(Some(1)).max_length(Some(256)).pattern(Some(r"\S"));
     ReasonText, "Reason", text().max_length(Some(1024));
     TimeText, "Time", text().format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
     TimeGivenText, "TimeGiven", text()
@@ -97,7 +98,8 @@ text_type! {
     DayWord, "Day", one_of(Day::ALL.iter().map(|word| word.as_str()));
     AgeText, "Age", text().pattern(Some("^P[1-9][0-9]{0,4}D$")).description(Some("an ISO 8601 duration"));
     TrustWord, "Trust", one_of(["low", "medium", "high"].into_iter());
-    ModeWord, "Mode", one_of(["hybrid", "dense", "lexical"].into_iter());
+    ModeWord, "Mode", one_of(["hybrid", "dense", "lexical", "graph"].into_iter());
+    DirectionWord, "Direction", one_of(Direction::ALL.iter().map(|word| word.as_str()));
     HistoryWord, "AskHistory", one_of(History::WORDS.split(", "));
     StoppedWord, "AskStopped", one_of(["complete", "rounds", "invalid", "no_agents", "time"].into_iter());
     KnobWord, "Knob", one_of(Knob::ALL.iter().map(|word| word.as_str()));

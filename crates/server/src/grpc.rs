@@ -14,6 +14,7 @@ mod import;
 mod refusal;
 mod roles;
 mod service;
+mod trust;
 
 pub(crate) use refusal::status;
 

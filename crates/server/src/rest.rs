@@ -20,7 +20,7 @@ use axum::extract::{MatchedPath, Request};
 use axum::routing::{delete, get, post, put};
 use routes::{
     access, ask, batch, events, govern, items, principals, probes, reverify, reviews, roles, token, trail,
-    writes,
+    trust, writes,
 };
 use std::sync::Arc;
 
@@ -60,6 +60,9 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/items/{id}/explain", get(access::explain_item))
         .route("/v1/search", post(items::search))
         .route("/v1/outcomes", post(items::report_outcome))
+        .route("/v1/rounds", post(trust::declare_round))
+        .route("/v1/trust", get(trust::read_trust))
+        .route("/v1/trust:recalibrate", post(trust::recalibrate))
         .route("/v1/writes", get(writes::list_writes))
         .route("/v1/writes/{id}", get(writes::read_write).post(writes::reopen_write))
         .route("/v1/reviews", get(reviews::list_reviews))

@@ -80,33 +80,41 @@ pub(crate) struct ItemTrustBody {
     pub(crate) reasons: Vec<String>,
     /// In numbers, for those who audit.
     #[serde(flatten)]
-    #[schema(inline)]
-    pub(crate) numbers: Option<TrustNumbersBody>,
+    pub(crate) numbers: TrustNumbersBody,
 }
 
-/// What a trust is made of; for those who audit.
-#[derive(Debug, Serialize, ToSchema)]
+/// What a trust is made of; for those who audit, and nothing for others.
+#[derive(Debug, Default, Serialize, ToSchema)]
 #[schema(as = TrustNumbers)]
 pub(crate) struct TrustNumbersBody {
     /// How far it is trusted today.
-    #[schema(minimum = 0.0, maximum = 1.0)]
-    pub(crate) rho: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.0, maximum = 1.0, nullable = false)]
+    pub(crate) rho: Option<f64>,
     /// What spoke for it.
-    pub(crate) evidence: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.0, nullable = false)]
+    pub(crate) evidence: Option<f64>,
     /// What spoke at all.
-    pub(crate) count: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.0, nullable = false)]
+    pub(crate) count: Option<f64>,
     /// How it was scored first.
-    #[schema(minimum = 0.0, maximum = 1.0)]
-    pub(crate) scored: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.0, maximum = 1.0, nullable = false)]
+    pub(crate) scored: Option<f64>,
     /// How little it crowds what is known.
-    #[schema(minimum = 0.0, maximum = 1.0)]
-    pub(crate) detect: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.0, maximum = 1.0, nullable = false)]
+    pub(crate) detect: Option<f64>,
     /// How little it changed what others found.
-    #[schema(minimum = 0.0, maximum = 1.0)]
-    pub(crate) align: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.0, maximum = 1.0, nullable = false)]
+    pub(crate) align: Option<f64>,
     /// What it had to reach.
-    #[schema(minimum = 0.0, maximum = 1.0)]
-    pub(crate) threshold: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.0, maximum = 1.0, nullable = false)]
+    pub(crate) threshold: Option<f64>,
 }
 
 /// A write that waits.
@@ -124,8 +132,7 @@ pub(crate) struct StagedTrustBody {
     pub(crate) trust: &'static str,
     /// In numbers, for those who audit.
     #[serde(flatten)]
-    #[schema(inline)]
-    pub(crate) numbers: Option<TrustNumbersBody>,
+    pub(crate) numbers: TrustNumbersBody,
 }
 
 /// What was scored among the same agents.
@@ -206,7 +213,7 @@ impl From<ItemTrust> for ItemTrustBody {
             trust: item.trust.as_str(),
             status: item.status,
             reasons: item.reasons,
-            numbers: item.numbers.map(Into::into),
+            numbers: item.numbers.map(Into::into).unwrap_or_default(),
         }
     }
 }
@@ -214,6 +221,8 @@ impl From<ItemTrust> for ItemTrustBody {
 impl From<TrustNumbers> for TrustNumbersBody {
     fn from(numbers: TrustNumbers) -> Self {
         let TrustNumbers { rho, evidence, count, scored, detect, align, threshold } = numbers;
+        let [rho, evidence, count, scored, detect, align, threshold] =
+            [rho, evidence, count, scored, detect, align, threshold].map(Some);
         Self { rho, evidence, count, scored, detect, align, threshold }
     }
 }
@@ -224,7 +233,7 @@ impl From<StagedWriteTrust> for StagedTrustBody {
             review: staged.review.to_string(),
             id: staged.id.to_string(),
             trust: staged.trust.as_str(),
-            numbers: staged.numbers.map(Into::into),
+            numbers: staged.numbers.map(Into::into).unwrap_or_default(),
         }
     }
 }

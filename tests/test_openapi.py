@@ -72,6 +72,7 @@ def test_every_documented_operation_is_described(described):
         "/v1/agents/{id}:revert": {"post"}, "/v1/agents/{id}:retire": {"post"}, "/v1/agents/{id}:activate": {"post"},
         "/v1/agents/{id}:delete": {"post"}, "/v1/edges": {"get"}, "/v1/edges/{graph}/{source}/{target}": {"post", "delete"},
         "/v1/access/who": {"get"}, "/v1/access/what": {"get"}, "/v1/items/{id}/explain": {"get"}, "/v1/explain": {"post"},
+        "/v1/rounds": {"post"}, "/v1/trust": {"get"}, "/v1/trust:recalibrate": {"post"},
     }  # fmt: skip
     paths = described["paths"]
     missing = {path: methods - set(paths.get(path, {})) for path, methods in documented.items()}

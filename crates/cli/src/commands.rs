@@ -39,11 +39,13 @@ mod revert;
 mod review;
 mod role;
 mod rollback;
+mod round;
 mod schema;
 mod search;
 mod serve;
 mod tenant;
 mod token;
+mod trust;
 mod unpin;
 mod user;
 mod verify;
@@ -88,6 +90,8 @@ pub(crate) enum Command {
     Revert(revert::Revert),
     Reverify(reverify::Reverify),
     Flagged(flagged::Flagged),
+    Round(round::Round),
+    Trust(trust::Trust),
     #[command(subcommand)]
     Review(review::Review),
     #[command(subcommand)]
@@ -158,6 +162,8 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Revert(args) => revert::run(&args, context),
         Command::Reverify(args) => reverify::run(&args, context),
         Command::Flagged(args) => flagged::run(&args, context),
+        Command::Round(args) => round::run(&args, context),
+        Command::Trust(args) => trust::run(&args, context),
         Command::Review(args) => review::run(&args, context),
         Command::Writes(args) => writes::run(&args, context),
         Command::Policy(args) => policy::run(&args, context),
@@ -277,6 +283,7 @@ fn waiting(value: &Value) -> Sheet {
     let mut sheet = Sheet::facts();
     sheet.fact("status", field(value, "status"));
     sheet.fact("id", id.as_str());
+    sheet.fact("will be", field(value, "id"));
     sheet.fact("why", format!("{} ({})", field(value, "message"), field(value, "code")));
     if id.starts_with("rev_") {
         sheet.fact("ask", format!("tabellion review show {id}"));

@@ -9,12 +9,14 @@ use tabellion_core::gate::Hold;
 use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, ReviewId, RoleId, TenantId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
-    Actor, AgentStatus, AuditRecord, Decision, Edge, Entry, Event, Frontier, GrantedEdge, Head, HeldRole,
-    Holder, IssuedKey, LogName, Lsn, Payload, Principal, Prints, Recheck, SealedRef, Shaped, SigningKey,
-    StagedWrite, Support, WrittenVersion, leaf_hash,
+    Actor, AgentStatus, Audit, AuditRecord, Calibration, Decision, Edge, Entry, Event, Frontier, GrantedEdge,
+    Head, HeldRole, Holder, IssuedKey, LogName, Lsn, Mark, MemoryKind, Party, Payload, Principal, Prints,
+    Reason, Recheck, SealedRef, Shaped, SigningKey, Space, StagedWrite, Support, TrustMove, Weighed,
+    WrittenVersion, leaf_hash,
 };
 use tabellion_core::seal::{DataKey, Sealed, Secret, commitment};
 use tabellion_core::time::Timestamp;
+use tabellion_core::trust::Stored;
 
 fn actor() -> Actor {
     Actor { user: Some(UserId::from_bytes([1; 16])), agent: Some(AgentId::from_bytes([2; 16])) }
@@ -163,9 +165,82 @@ fn entries() -> Vec<(&'static str, Entry)> {
                 sealed,
             ),
         ),
+        ("calibrated", entry(327, actor(), Event::Calibrated(calibrated()), None)),
+        (
+            "calibrated_in_the_open",
+            entry(
+                328,
+                actor(),
+                Event::Calibrated(Calibration {
+                    weighed: Weighed::Version(version),
+                    space: Space {
+                        tier: Tier::Private,
+                        owner: Some(UserId::from_bytes([1; 16])),
+                        labels: None,
+                        ..calibrated().space
+                    },
+                    kind: MemoryKind::Relations,
+                    party: Party::User(UserId::from_bytes([1; 16])),
+                    mark: Mark::Provisional,
+                    audits: Vec::new(),
+                    gated: false,
+                    ..calibrated()
+                }),
+                None,
+            ),
+        ),
+        ("trust_moved", entry(329, Actor::SERVER, Event::TrustMoved(trust_moved()), None)),
+        (
+            "review_promoted",
+            entry(330, Actor::SERVER, Event::ReviewDecided { review, decision: Decision::Promoted }, None),
+        ),
         ("audited", entry(1, actor(), Event::Audited(audited), None)),
         ("audited_under_policies", entry(2, actor(), Event::Audited(shaped), None)),
     ]
+}
+
+fn calibrated() -> Calibration {
+    Calibration {
+        weighed: Weighed::Staged(ReviewId::from_bytes([23; 16])),
+        space: Space {
+            namespace: [26; 32],
+            tier: Tier::Shared,
+            owner: None,
+            agents: vec![AgentId::from_bytes([2; 16]), AgentId::from_bytes([27; 16])],
+            resources: vec![ResourceId::from_bytes([6; 16])],
+            labels: Some([28; 32]),
+        },
+        kind: MemoryKind::Items,
+        party: Party::Agent(AgentId::from_bytes([2; 16])),
+        detect: 0.25,
+        align: 0.81,
+        rho: 0.45,
+        threshold: 0.5,
+        stored: Stored { evidence: 0.45, count: 1.0 },
+        mark: Mark::Correlated,
+        audits: vec![
+            Audit {
+                agent: AgentId::from_bytes([27; 16]),
+                probe: Some([29; 32]),
+                valid: Some(true),
+                step: 0.3,
+            },
+            Audit { agent: AgentId::from_bytes([30; 16]), probe: None, valid: None, step: 0.5 },
+        ],
+        gated: true,
+    }
+}
+
+fn trust_moved() -> TrustMove {
+    TrustMove {
+        weighed: Weighed::Staged(ReviewId::from_bytes([23; 16])),
+        reason: Reason::Corroborated,
+        score: 1.0,
+        mass: 0.75,
+        parties: vec![Party::User(UserId::from_bytes([1; 16]))],
+        detect: Some(0.5),
+        demoted: false,
+    }
 }
 
 fn granted() -> GrantedEdge {

@@ -6,6 +6,7 @@
 //! Where nobody audits, nothing is asked of a write: no vector, no wait, no entry. It is trusted by one half (CAL-43).
 
 mod again;
+mod counted;
 mod domain;
 mod lists;
 mod probes;
@@ -16,9 +17,9 @@ mod staged;
 mod told;
 
 pub(crate) use again::{recalibrate, run_if_due};
+pub(crate) use counted::{kept_apart, score};
 pub(crate) use probes::{Searched, note};
 pub(crate) use rounds::declare;
-pub(crate) use score::score;
 pub(crate) use session::{Begun, Session, begin, committed, subject};
 pub(crate) use staged::{attached, forget, keep};
 pub(crate) use told::trust;

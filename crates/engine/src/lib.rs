@@ -357,6 +357,12 @@ impl Engine {
         paths::paths(&*self.tenant(call)?, call, query).await
     }
 
+    /// How many writes are kept apart, over all tenants; for whoever watches the server.
+    #[must_use]
+    pub fn kept_apart(&self) -> usize {
+        self.inner.tenants.read().values().map(|tenant| calibration::kept_apart(tenant)).sum()
+    }
+
     /// Makes a tenant and its admin's key. Operators only.
     ///
     /// # Errors

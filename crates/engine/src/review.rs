@@ -204,13 +204,12 @@ fn deferral_of(id: ReviewId, cause: Option<&Cause>) -> Deferral {
     let (gate, code) =
         cause.map_or((GateName::Policy, Code::ApprovalRequired), |cause| (cause.gate, cause.code));
     let why = cause.map_or("a person has to consent", |cause| cause.message.as_str());
-    Deferral {
-        pending_id: id.to_string(),
-        gate,
-        code,
-        message: format!("waits for a person: {why}"),
-        retry_after: None,
-    }
+    Deferral { pending_id: id.to_string(), gate, code, message: told(code, why), retry_after: None }
+}
+
+/// What the writer is told. One that is kept apart need not wait for a person: others can bear it out.
+fn told(code: Code, why: &str) -> String {
+    if code == Code::CalibrationStaged { why.to_owned() } else { format!("waits for a person: {why}") }
 }
 
 /// What a write waits for, given its review.
@@ -221,11 +220,12 @@ pub(crate) fn deferral(tenant: &Tenant, review: &Review) -> Result<Deferral, Ref
         |name: &str| cause.and_then(|cause| cause.get(name)).and_then(Value::as_str).unwrap_or_default();
     let code = Code::ALL.iter().copied().find(|code| code.as_str() == text("code"));
     let gate = GateName::ALL.iter().copied().find(|gate| gate.as_str() == text("gate"));
+    let code = code.unwrap_or(Code::ApprovalRequired);
     Ok(Deferral {
         pending_id: review.id.to_string(),
         gate: gate.unwrap_or(GateName::Policy),
-        code: code.unwrap_or(Code::ApprovalRequired),
-        message: format!("waits for a person: {}", text("message")),
+        code,
+        message: told(code, text("message")),
         retry_after: None,
     })
 }
@@ -434,7 +434,11 @@ pub(crate) async fn get(tenant: &Tenant, call: &Call, id: &str) -> Result<Review
 
 fn reply(tenant: &Tenant, review: &Review, now: Timestamp) -> Result<ReviewReply, Refusal> {
     let staged = Staged::read(tenant, review.lsn)?;
-    let decided_at = review.decided.and_then(|lsn| tenant.shared.views.read().items.time_of(lsn));
+    let (decided_at, trust) = {
+        let views = tenant.shared.views.read();
+        let trust = views.trust.staged(review.id).map(|staged| staged.standing.stored.band());
+        (review.decided.and_then(|lsn| views.items.time_of(lsn)), trust)
+    };
     let content_hash =
         staged.findings.get("content_hash").and_then(Value::as_str).unwrap_or_default().to_owned();
     Ok(ReviewReply {
@@ -442,6 +446,7 @@ fn reply(tenant: &Tenant, review: &Review, now: Timestamp) -> Result<ReviewReply
         state: review.state_at(now),
         hold: review.hold,
         risk: review.risk,
+        trust,
         write: staged.seen(),
         findings: staged.findings,
         content_hash,

@@ -5,6 +5,7 @@
 //! that a configuration can be shown to anyone.
 
 mod advisers;
+mod calibration;
 mod chat;
 mod governance;
 mod identity;
@@ -13,6 +14,7 @@ mod secrets;
 mod sharing;
 
 pub use advisers::{Gate, JudgeModels};
+pub use calibration::{Calibration, CalibrationMode};
 pub use governance::{Governance, GovernanceFlags, WritePolicy};
 pub use identity::Identity;
 pub use orchestrator::{Orchestrator, ResourceAt, ResourceKind};
@@ -38,7 +40,7 @@ const ENV_PREFIX: &str = "TABELLION_";
 const ADMIN_KEY_CHARS_MIN: usize = 16;
 
 /// Names of the environment that are settings; others, such as `TABELLION_URL`, are of other programs.
-const SECTIONS: &str = "data listen tls log audit identity embedding governance sharing orchestrator resources limits mcp shutdown";
+const SECTIONS: &str = "data listen tls log audit identity embedding governance calibration sharing orchestrator resources limits mcp shutdown";
 
 /// What could not be read or would not work, and what to set instead.
 #[derive(Debug, thiserror::Error)]
@@ -109,6 +111,8 @@ pub struct Config {
     pub embedding: Embedding,
     /// How writes are governed.
     pub governance: Governance,
+    /// How writes for others are held against what is known.
+    pub calibration: Calibration,
     /// How memory is shared.
     pub sharing: Sharing,
     /// Who answers questions.
@@ -336,6 +340,7 @@ impl Default for Config {
             identity: Identity::default(),
             embedding: Embedding::default(),
             governance: Governance::default(),
+            calibration: Calibration::default(),
             sharing: Sharing::default(),
             orchestrator: Orchestrator::default(),
             resources: Vec::new(),

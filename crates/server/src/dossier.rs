@@ -11,6 +11,7 @@ pub use diff::{Piece, compare};
 pub use visible::{visible, visible_line};
 
 use serde_json::Value;
+use tabellion_core::error::Code;
 use tabellion_core::provenance::SourceType;
 use tabellion_core::time::{Period, Timestamp};
 
@@ -28,6 +29,8 @@ pub struct Dossier {
     pub risk: f64,
     /// Whether the writer waits for the decision.
     pub writer_waits: bool,
+    /// Whether it is kept apart because it does not fit what is known yet: then others can bear it out too.
+    pub kept_apart: bool,
     /// Whether the time for a decision has passed.
     pub overdue: bool,
     /// What the write says, as it was written.
@@ -122,6 +125,7 @@ impl Dossier {
             state: line(review, "state"),
             risk: number(review, "risk"),
             writer_waits: text_of(review, "hold") == Some("sync"),
+            kept_apart: is_kept_apart(review),
             overdue: review.get("overdue").and_then(Value::as_bool).unwrap_or(false),
             text: visible(text_of(write, "text").unwrap_or_default()),
             about: about(write),
@@ -134,6 +138,14 @@ impl Dossier {
             content_hash: line(review, "content_hash"),
         }
     }
+}
+
+/// Whether a review keeps a write apart because it does not fit what is known yet (CAL-31).
+#[must_use]
+pub fn is_kept_apart(review: &Value) -> bool {
+    rows(review, "causes")
+        .iter()
+        .any(|cause| text_of(cause, "code") == Some(Code::CalibrationStaged.as_str()))
 }
 
 fn rows<'a>(value: &'a Value, name: &str) -> &'a [Value] {
@@ -185,7 +197,7 @@ fn about(write: &Value) -> Vec<(&'static str, String)> {
 }
 
 fn facts(review: &Value) -> Vec<(&'static str, String)> {
-    let mut facts = named(review, ["layer", "tier", "owner", "agent", "created_at", "deadline"]);
+    let mut facts = named(review, ["layer", "tier", "trust", "owner", "agent", "created_at", "deadline"]);
     let share = |name| review.get(name).and_then(Value::as_f64).map(|share| format!("{share:.3}"));
     for name in ["adjusted_confidence", "fact_score", "validation_score"] {
         facts.extend(share(name).map(|share| (name, share)));
@@ -331,6 +343,22 @@ mod tests {
         assert!(dossier.facts.contains(&("approvals", "1 of 2 usr_1".to_owned())), "{:?}", dossier.facts);
         assert_eq!(dossier.derived_from, ["ver_x"]);
         assert_eq!(dossier.causes.len() + dossier.factors.len() + dossier.evidence.len(), 4);
+    }
+
+    /// CAL-31, CAL-41: a write that is kept apart is known as one, and its trust is a band.
+    #[test]
+    fn what_is_kept_apart_is_told_from_what_waits() {
+        assert!(!dossier().kept_apart);
+        let mut review = review();
+        review["trust"] = json!("low");
+        review["causes"] =
+            json!([{"gate": "calibration", "code": "CALIBRATION_STAGED", "message": "it does not fit"}]);
+        let dossier = Dossier::of(&review, &[], Timestamp::default());
+        assert!(
+            dossier.kept_apart && dossier.facts.contains(&("trust", "low".to_owned())),
+            "{:?}",
+            dossier.facts
+        );
     }
 
     #[test]

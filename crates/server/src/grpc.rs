@@ -15,6 +15,7 @@ mod refusal;
 mod relations;
 mod roles;
 mod service;
+mod trust;
 
 pub(crate) use refusal::status;
 

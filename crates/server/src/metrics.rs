@@ -59,6 +59,10 @@ fn describe() {
     metrics::describe_histogram!("tabellion_http_request_seconds", "Time to the head of the answer");
     metrics::describe_gauge!("tabellion_http_requests_in_flight", "Requests under way");
     metrics::describe_gauge!("tabellion_build_info", "Always 1; the version is a label");
+    metrics::describe_counter!("memory_calibrations_total", "Writes scored, by what the score led to");
+    metrics::describe_histogram!("memory_calibration_seconds", "Time to score a write");
+    metrics::describe_counter!("memory_promotions_total", "Writes let in that were kept apart");
+    metrics::describe_gauge!("memory_staged", "Writes kept apart now");
     metrics::describe_gauge!("process_resident_memory_bytes", "Memory in use");
     metrics::describe_gauge!("process_open_fds", "Open files and sockets");
     metrics::describe_gauge!("process_cpu_seconds_total", "Processor time used");
@@ -71,6 +75,11 @@ pub(crate) fn answered(method: &'static str, route: &str, status: StatusCode, to
         [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.as_str().to_owned())];
     metrics::counter!("tabellion_http_requests_total", &labels).increment(1);
     metrics::histogram!("tabellion_http_request_seconds", &labels).record(took.as_secs_f64());
+}
+
+/// Notes how many writes are kept apart, which only the engine knows.
+pub(crate) fn kept_apart(count: usize) {
+    metrics::gauge!("memory_staged").set(count as f64);
 }
 
 /// The methods that get a label of their own.

@@ -20,7 +20,7 @@ use axum::extract::{MatchedPath, Request};
 use axum::routing::{delete, get, post, put};
 use routes::{
     access, ask, batch, events, govern, items, principals, probes, relations, reverify, reviews, roles,
-    token, trail, writes,
+    token, trail, trust, writes,
 };
 use std::sync::Arc;
 
@@ -62,6 +62,9 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/outcomes", post(items::report_outcome))
         .route("/v1/relations", post(relations::write_relations))
         .route("/v1/paths", post(relations::find_paths))
+        .route("/v1/rounds", post(trust::declare_round))
+        .route("/v1/trust", get(trust::read_trust))
+        .route("/v1/trust:recalibrate", post(trust::recalibrate))
         .route("/v1/writes", get(writes::list_writes))
         .route("/v1/writes/{id}", get(writes::read_write).post(writes::reopen_write))
         .route("/v1/reviews", get(reviews::list_reviews))

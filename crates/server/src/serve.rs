@@ -208,7 +208,7 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
         entropy: Arc::new(SystemEntropy),
         limits: config.limits.engine(),
         audit_reads: config.audit_reads(),
-        governance: Governance { knowledge, ..config.governance.engine() },
+        governance: Governance { knowledge, ..config.engine_governance() },
         advisers,
     };
     let opened =

@@ -89,7 +89,7 @@ fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
         audit_reads: AuditReads::default(),
         governance: tabellion_engine::Governance {
             knowledge: config.governance.facts()?,
-            ..config.governance.engine()
+            ..config.engine_governance()
         },
         advisers,
     };

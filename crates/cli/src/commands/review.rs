@@ -9,7 +9,7 @@ use crate::output::{Kind, Sheet, field, rows};
 use anyhow::bail;
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use tabellion_server::dossier::visible;
+use tabellion_server::dossier::{is_kept_apart, visible};
 
 /// Decide on writes that wait for a person
 #[derive(Debug, clap::Subcommand)]
@@ -195,6 +195,7 @@ fn state(review: &Value) -> String {
     let is = |name: &str, value: &str| field(review, name) == value;
     match state.as_str() {
         "pending" if is("overdue", "yes") => "overdue".to_owned(),
+        "pending" if is_kept_apart(review) => "kept apart".to_owned(),
         "pending" if is("hold", "sync") => "writer waits".to_owned(),
         _ => state,
     }
@@ -219,6 +220,10 @@ mod tests {
         {
             assert!(shown.contains(part), "{part} in\n{shown}");
         }
+        let mut apart = review("rev_d", "async", false);
+        apart["causes"] =
+            json!([{"gate": "calibration", "code": "CALIBRATION_STAGED", "message": "it does not fit"}]);
+        assert!(sheet(&[apart]).render(Look { styled: false, width: None }).contains("kept apart"));
         assert_eq!(sheet(&[]).render(Look { styled: false, width: None }), "no reviews");
     }
 }

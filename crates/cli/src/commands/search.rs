@@ -13,7 +13,8 @@ use std::process::ExitCode;
 Examples:
   tabellion search \"which port\"
   tabellion search \"how to deploy\" -k 3 --layer procedural --layer semantic
-  tabellion search \"which port\" --as-of 2026-11-15T00:00:00Z --json")]
+  tabellion search \"which port\" --as-of 2026-11-15T00:00:00Z --json
+  tabellion search \"load of the database\" --trace-id rnd_…      as part of a round")]
 pub(crate) struct Search {
     /// What to look for
     query: String,
@@ -35,6 +36,12 @@ pub(crate) struct Search {
     /// Not before the server has seen the write that gave this token
     #[arg(long, value_name = "TOKEN")]
     min_token: Option<String>,
+    /// The piece of work that it belongs to, such as a round
+    #[arg(long, value_name = "ID")]
+    trace_id: Option<String>,
+    /// Work that others may profit from: what they share later may be held against it
+    #[arg(long)]
+    shared_work: bool,
 }
 
 pub(super) fn run(args: &Search, context: &Context) -> anyhow::Result<ExitCode> {
@@ -45,6 +52,8 @@ pub(super) fn run(args: &Search, context: &Context) -> anyhow::Result<ExitCode> 
     set(&mut body, "namespace", args.namespace.as_deref());
     set(&mut body, "as_of", args.as_of.as_deref());
     set(&mut body, "min_token", args.min_token.as_deref());
+    set(&mut body, "trace_id", args.trace_id.as_deref());
+    set(&mut body, "shared_work", args.shared_work.then_some(true));
     let reply = context.client()?.ask(Ask::new("POST", "/v1/search").json(&body))?;
     context.output.reply(&reply, found)
 }

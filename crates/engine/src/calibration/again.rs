@@ -1,6 +1,7 @@
 //! Recalibration: what was scored is held against searches that were made since, and what is borne out by now is let in
 //! (CAL-33, 34).
 
+use super::counted;
 use super::domain::Belongs;
 use super::lists::probed;
 use super::probes::Probe;
@@ -228,7 +229,17 @@ pub(super) async fn promote_if_borne_out(tenant: &Tenant, id: ReviewId) {
             promotes(staged.standing.stored, threshold, staged.standing.detect, staged.parties.len())
         })
     };
-    if ready && let Err(refusal) = review::promote(tenant, id).await {
-        tracing::warn!(code = refusal.code.as_str(), "a write that is borne out by now could not be let in");
+    if !ready {
+        return;
+    }
+    match review::promote(tenant, id).await {
+        Ok(true) => counted::promoted(),
+        Ok(false) => {}
+        Err(refusal) => {
+            tracing::warn!(
+                code = refusal.code.as_str(),
+                "a write that is borne out by now could not be let in"
+            );
+        }
     }
 }

@@ -29,21 +29,34 @@ pub(super) fn probed(
     after.extend(new.iter().map(|vector| (None, trust * f64::from(dot(&probe.vector, vector)))));
     sort(&mut after);
     let informative = after.iter().take(LISTED_MAX).any(|(row, _)| row.is_none());
-    let rows = |list: &[Listed]| list.iter().take(COMPARED).map(|(row, _)| *row).collect::<Vec<_>>();
-    let (first, second) = (rows(&before), numbered(&rows(&after)));
-    let agreement = 1.0 - distance(&numbered(&first), &second, COMPARED).value;
+    let agreement = 1.0 - distance(&places(&before), &places(&after), COMPARED).value;
     Probing::Valid { agreement, informative }
 }
 
-/// Rows as they are, and what is new told apart by its place.
-fn numbered(rows: &[Option<Row>]) -> Vec<(Option<Row>, usize)> {
+/// What stands in a place of a list.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Known(Row),
+    /// Something new, told apart by its place.
+    New(usize),
+    /// Nothing, of so many.
+    Empty(usize),
+}
+
+/// The places that are compared. Where little is known, what follows counts as nothing: what is new pushes that down and no
+/// more, so that the first words in an empty memory change as much as they would in a full one (CAL-37).
+fn places(list: &[Listed]) -> Vec<Place> {
     let mut new = 0;
-    rows.iter()
-        .map(|row| {
-            new += usize::from(row.is_none());
-            (*row, if row.is_none() { new } else { 0 })
-        })
-        .collect()
+    let held = list.iter().take(COMPARED).map(|(row, _)| match row {
+        Some(row) => Place::Known(*row),
+        None => {
+            new += 1;
+            Place::New(new)
+        }
+    });
+    let mut places: Vec<Place> = held.collect();
+    places.extend((1..=COMPARED.saturating_sub(places.len())).map(Place::Empty));
+    places
 }
 
 /// What the probe finds among what belongs, what counts most first.
@@ -80,4 +93,26 @@ fn sort(list: &mut [Listed]) {
         let age = |row: &Option<Row>| row.map_or(u64::MAX, u64::from);
         b.total_cmp(a).then_with(|| age(a_row).cmp(&age(b_row)))
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(known: u32, at: usize) -> f64 {
+        let before: Vec<Listed> = (0..known).map(|row| (Some(row), 0.0)).collect();
+        let mut after = before.clone();
+        after.insert(at, (None, 0.0));
+        distance(&places(&before), &places(&after), COMPARED).value
+    }
+
+    /// CAL-13, CAL-37: what is new changes a short list as much as a full one.
+    #[test]
+    fn a_short_list_is_filled_up_with_nothing() {
+        for known in [0, 1, 4, 5, 9] {
+            assert!((change(known, 0) - 0.4966).abs() < 1e-4, "{known}: {}", change(known, 0));
+        }
+        assert!((change(2, 1) - 0.2524).abs() < 1e-4);
+        assert!(change(9, 5) < 1e-9, "beyond what is compared");
+    }
 }

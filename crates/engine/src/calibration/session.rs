@@ -1,5 +1,6 @@
 //! The turn of a write at being scored: one at a time in a namespace, each against what the one before it left (CAL-42).
 
+use super::counted::{self, Outcome};
 use super::rounds::Round;
 use super::staged::{self, Copied};
 use super::{namespace_print, score};
@@ -49,14 +50,16 @@ pub(crate) struct Session {
     pub(crate) round: Option<Arc<Round>>,
     /// The class that it was scored as.
     pub(super) class: OnceLock<Class>,
+    /// What its score led to.
+    pub(super) outcome: Mutex<Option<Outcome>>,
     _turn: OwnedMutexGuard<()>,
 }
 
 /// What an agent committed in a round is part of what it works on there.
 pub(crate) fn committed(call: &Call, asked: &Asked) {
-    if let Some(session) = &asked.session
-        && let Some(round) = &session.round
-    {
+    let Some(session) = &asked.session else { return };
+    counted::committed(session);
+    if let Some(round) = &session.round {
         round.wrote(call.caller.agent(), &session.vector);
     }
 }
@@ -120,5 +123,6 @@ pub(crate) async fn begin(tenant: &Tenant, call: &Call, asked: &Asked) -> Begun 
     let lsn = tenant.shared.views.read().lsn();
     let _late = vectors.reached(lsn, VECTORS_WAIT).await;
     let of_copy = asked.copy.is_some() && asked.request.tier != TierWish::Both;
-    Begun::Turn(Session { of_copy, vector, round, class: OnceLock::new(), _turn: turn })
+    let (class, outcome) = (OnceLock::new(), Mutex::new(None));
+    Begun::Turn(Session { of_copy, vector, round, class, outcome, _turn: turn })
 }

@@ -1,8 +1,8 @@
 //! Writes that are kept apart: what they mean, so that nearly the same is recognised, and what speaks for them since (CAL-31, 33).
 
 use super::again::{evidence_of, promote_if_borne_out};
-use super::namespace_print;
 use super::session::Session;
+use super::{counted, namespace_print};
 use crate::Call;
 use crate::embedding::Vector;
 use crate::reply::Written;
@@ -52,6 +52,7 @@ impl StagedVectors {
 
 /// Remembers what a write means that is kept apart from now on.
 pub(crate) fn keep(tenant: &Tenant, call: &Call, review: ReviewId, namespace: &str, session: &Session) {
+    counted::staged(session);
     let Some(class) = session.class.get().cloned() else { return };
     let author = (call.caller.user(), call.caller.agent());
     let (vector, namespace) = (Arc::clone(&session.vector), namespace.to_owned());

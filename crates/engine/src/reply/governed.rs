@@ -1,6 +1,6 @@
 //! What the operations of governance answer.
 
-use super::Changed;
+use super::{Changed, TrustBand};
 use tabellion_core::gate::Hold;
 use tabellion_core::id::{AgentId, ItemId, ReviewId, UserId, VersionId};
 use tabellion_core::item::{Layer, Tier};
@@ -42,6 +42,8 @@ pub struct ReviewReply {
     pub hold: Hold,
     /// R.
     pub risk: f64,
+    /// How far it could be trusted so far, where it was held against what is known (CAL-41).
+    pub trust: Option<TrustBand>,
     /// The body of the write.
     pub write: serde_json::Value,
     /// What the gates found: factors of the risk, causes, contradictions, what it proposes.

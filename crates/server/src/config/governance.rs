@@ -167,7 +167,7 @@ impl Governance {
 
     /// What the engine is opened with; the facts are read apart, because that takes a while.
     #[must_use]
-    pub fn engine(&self) -> tabellion_engine::Governance {
+    pub(super) fn engine(&self) -> tabellion_engine::Governance {
         tabellion_engine::Governance {
             calibration: tabellion_engine::Calibration::default(),
             strictness: self.policy.strictness(),

@@ -4,7 +4,7 @@
 
 use super::markup::Html;
 use super::request::REVIEWS;
-use crate::dossier::{Comparison, Dossier, Factor, Piece, Source, visible_line};
+use crate::dossier::{Comparison, Dossier, Factor, Piece, Source, is_kept_apart, visible_line};
 use crate::status;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -180,6 +180,9 @@ fn entry(body: &mut Html, review: &Value) {
     if text("hold") == "sync" && text("state") == "pending" {
         body.raw(" · <strong class=\"warn\">its writer waits</strong>");
     }
+    if is_kept_apart(review) {
+        body.raw(" · kept apart, trust ").text(text("trust"));
+    }
     if review.get("overdue").and_then(Value::as_bool) == Some(true) {
         body.raw(" · <strong class=\"warn\">overdue</strong>");
     }
@@ -247,6 +250,9 @@ fn standing(body: &mut Html, dossier: &Dossier) {
         .raw("</strong>");
     if dossier.state == "pending" && dossier.writer_waits {
         body.raw(" · <strong class=\"warn\">its writer waits for you</strong>");
+    }
+    if dossier.state == "pending" && dossier.kept_apart {
+        body.raw(" · kept apart until others bear it out or you let it in");
     }
     if dossier.overdue {
         body.raw(" · <strong class=\"warn\">overdue</strong>");

@@ -13,7 +13,7 @@ use tabellion_engine::reply;
 
 impl From<reply::Written> for proto::WriteReply {
     fn from(written: reply::Written) -> Self {
-        let is_memory = written.id.is_some();
+        let is_memory = written.version.is_some();
         let mut reply = Self {
             status: written.status.as_str().to_owned(),
             id: written.id.as_ref().map(ToString::to_string),
@@ -72,6 +72,7 @@ impl From<reply::ItemReply> for proto::Item {
             namespace: item.namespace,
             confidence: item.confidence,
             trust: item.trust.as_str().to_owned(),
+            rho: item.rho,
             fields: Some(from_object(item.content.fields)),
             tags: item.content.tags,
             classification: item.content.secrecy.classification.as_str().to_owned(),

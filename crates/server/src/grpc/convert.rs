@@ -162,7 +162,7 @@ impl From<proto::SearchRequest> for reply::SearchQuery {
             exact: asked.exact.unwrap_or(false),
             without: asked.without,
             diversity: asked.diversity,
-            shared_work: false,
+            shared_work: asked.shared_work.unwrap_or(false),
         }
     }
 }

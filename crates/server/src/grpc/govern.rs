@@ -88,6 +88,7 @@ impl From<reply::ReviewReply> for proto::Review {
             state: review.state.as_str().to_owned(),
             hold: review.hold.as_str().to_owned(),
             risk: review.risk,
+            trust: review.trust.map(|band| band.as_str().to_owned()),
             factors: rows(findings, "factors").iter().map(factor).collect(),
             causes: rows(findings, "causes").iter().map(cause).collect(),
             contradictions: rows(findings, "contradictions").iter().map(contradiction).collect(),

@@ -5,6 +5,7 @@ use super::ask::arguments;
 use super::call::{Memory, log_named, patient};
 use super::convert::draft;
 use super::govern::{Token, Withdrawn, policy_body, schema_body, verdict};
+use super::trust::Moved;
 use super::{import, proto, relations};
 use crate::rest::convert::period;
 use futures::Stream;
@@ -135,6 +136,30 @@ impl Tabellion for Memory {
             engine.call_resource(&call, &asked.id, arguments(asked.args)?, asked.trace_id).await
         })
         .await
+    }
+
+    async fn declare_round(&self, request: Request<proto::DeclareRoundRequest>) -> Answer<proto::Round> {
+        self.answer(
+            request,
+            |engine, call, asked| async move { engine.declare_round(&call, asked.into()).await },
+        )
+        .await
+    }
+
+    async fn get_trust(&self, request: Request<proto::GetTrustRequest>) -> Answer<proto::GetTrustReply> {
+        self.answer(
+            request,
+            |engine, call, asked| async move { engine.trust_told(&call, &asked.into()).await },
+        )
+        .await
+    }
+
+    async fn recalibrate(
+        &self,
+        request: Request<proto::RecalibrateRequest>,
+    ) -> Answer<proto::RecalibrateReply> {
+        self.answer(request, |engine, call, _| async move { engine.recalibrate(&call).await.map(Moved) })
+            .await
     }
 
     async fn quarantine(&self, request: Request<proto::QuarantineRequest>) -> Answer<proto::QuarantineReply> {

@@ -1,16 +1,17 @@
 //! What does each tool do? Read its arguments, ask the engine, and answer as REST does.
 
 use super::params::{
-    AskAgents, CallResource, ChangeItem, ExplainItem, FindPaths, GetItem, ItemVersions, ListItems, Nothing,
-    OneWrite, ReopenWrite, ReportOutcome, RollbackItem, SearchItems, WithdrawWrite, WriteRelations,
+    AskAgents, CallResource, ChangeItem, DeclareRound, ExplainItem, FindPaths, GetItem, ItemVersions,
+    ListItems, Nothing, OneWrite, ReopenWrite, ReportOutcome, RollbackItem, SearchItems, TrustOf,
+    WithdrawWrite, WriteRelations,
 };
 use super::text;
 use super::tools::ToolName;
 use crate::rest::body::{no_identity, typed};
 use crate::rest::dto::{
     AnsweredBody, ChangedBody, ExplanationBody, FeedbackBody, FoundBody, ItemBody, ItemsBody, KeptBody,
-    OutcomeNotedBody, PathsFoundBody, RelatedBody, RelationsBody, ResourceAnswerBody, ReviewBody,
-    VersionsBody, WhoAmIBody, WithdrawnBody, WriteAnswer,
+    OutcomeNotedBody, PathsFoundBody, RelatedBody, RelationsBody, ResourceAnswerBody, ReviewBody, RoundBody,
+    TrustBody, VersionsBody, WhoAmIBody, WithdrawnBody, WriteAnswer,
 };
 use rmcp::model::JsonObject;
 use serde::Serialize;
@@ -20,7 +21,9 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{WriteDraft, read_write};
 use tabellion_core::id::{ItemId, ReviewId};
 use tabellion_core::view::ReviewState;
-use tabellion_engine::reply::{AskQuery, Changed, ListQuery, OutcomeReport, PathsQuery, SearchQuery};
+use tabellion_engine::reply::{
+    AskQuery, Changed, ListQuery, OutcomeReport, PathsQuery, RoundDraft, SearchQuery, TrustQuery,
+};
 use tabellion_engine::{Call, Engine};
 
 /// What a tool answers: for a model, and for programs.
@@ -144,6 +147,15 @@ pub(super) async fn run(
             let came = engine.call_resource(call, &resource, args, trace_id).await?;
             Answer::new(text::called(&came), ResourceAnswerBody::from(came))
         }
+        ToolName::DeclareRound => {
+            let round = engine.declare_round(call, read::<DeclareRound>(arguments)?.into()).await?;
+            Answer::new(text::round(&round), RoundBody::from(round))
+        }
+        ToolName::Trust => {
+            let TrustOf { item, namespace } = read(arguments)?;
+            let told = engine.trust_told(call, &TrustQuery { namespace, item }).await?;
+            Answer::new(text::trust(&told), TrustBody::from(told))
+        }
     }
 }
 
@@ -221,7 +233,19 @@ impl From<SearchItems> for SearchQuery {
             exact: asked.exact.unwrap_or(false),
             without: Vec::new(),
             diversity: asked.diversity,
-            shared_work: false,
+            shared_work: asked.shared_work.unwrap_or(false),
+        }
+    }
+}
+
+impl From<DeclareRound> for RoundDraft {
+    fn from(asked: DeclareRound) -> Self {
+        Self {
+            goal: asked.goal,
+            agents: asked.agents.unwrap_or_default(),
+            items: asked.items.unwrap_or_default(),
+            texts: asked.texts.unwrap_or_default(),
+            namespace: asked.namespace,
         }
     }
 }

@@ -285,6 +285,9 @@ pub(super) struct SearchItems {
     /// How much results should differ from each other, 0 (default) to 1: raise it to see more sides of a matter.
     #[schemars(range(min = 0, max = 1))]
     pub(super) diversity: Option<f64>,
+    /// Whether this is work that others may profit from: what they want to share later may be held against what you search for now.
+    /// Default: false. In a declared round it is so anyway.
+    pub(super) shared_work: Option<bool>,
 }
 
 /// What came of a search.
@@ -413,6 +416,38 @@ pub(super) struct CallResource {
     /// The trace that ties this to what you write afterwards.
     #[schemars(length(min = 1, max = 256))]
     pub(super) trace_id: Option<String>,
+}
+
+/// What a round is about, and who takes part.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DeclareRound {
+    /// What it is about, in a sentence or two.
+    #[schemars(length(min = 1, max = 8192))]
+    pub(super) goal: String,
+    /// The other agents that take part, by name or id; you do anyway.
+    #[schemars(length(max = 64), inner(length(min = 1, max = 128)))]
+    pub(super) agents: Option<Vec<String>>,
+    /// Items that it is about.
+    #[schemars(length(max = 64), inner(regex(pattern = r"^itm_[a-z2-7]{26}$")))]
+    pub(super) items: Option<Vec<String>>,
+    /// Texts that it is about: the question, the positions.
+    #[schemars(length(max = 16), inner(length(min = 1, max = 8192)))]
+    pub(super) texts: Option<Vec<String>>,
+    /// Where it works, e.g. a project. Default: default.
+    #[schemars(regex(pattern = r"^[a-z0-9_.-]{1,64}$"))]
+    pub(super) namespace: Option<String>,
+}
+
+/// What to tell the trust of.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TrustOf {
+    /// One item, or the `id` of a write that is kept apart.
+    #[schemars(regex(pattern = r"^itm_[a-z2-7]{26}$"))]
+    pub(super) item: Option<String>,
+    /// The namespace whose waiting writes to list. Default: default.
+    pub(super) namespace: Option<String>,
 }
 
 /// Nothing.

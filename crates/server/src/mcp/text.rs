@@ -7,16 +7,17 @@ use tabellion_core::error::Refusal;
 use tabellion_core::view::Direction;
 use tabellion_engine::Related;
 use tabellion_engine::reply::{
-    AskReply, CallReply, Changed, Deferral, ExplainReply, Feedback, Found, ItemReply, KeptReply,
-    OutcomeReply, Page, PathReply, PathsReply, ReviewReply, SearchReply, TurnReply, VersionReply, WhoAmI,
-    Written,
+    AskReply, CallReply, Changed, Deferral, ExplainReply, Feedback, Found, ItemReply, ItemTrust, KeptReply,
+    OutcomeReply, Page, PathReply, PathsReply, ReviewReply, RoundReply, SearchReply, StagedWriteTrust,
+    TrustReply, TurnReply, VersionReply, WhoAmI, Written,
 };
 
 pub(super) fn written(written: &Written) -> String {
     let status = written.status.as_str();
     if let Some(deferral) = &written.deferral {
         let Deferral { pending_id, code, message, .. } = deferral;
-        return format!("{status}: {pending_id}, {}: {message}", code.as_str());
+        let staged = written.id.map(|id| format!(", to be {id}")).unwrap_or_default();
+        return format!("{status}: {pending_id}{staged}, {}: {message}", code.as_str());
     }
     let (Some(id), Some(version)) = (written.id, written.version) else { return status.to_owned() };
     let owed = written.owed.as_ref().map(|owed| format!(", to be shared as {}", owed.pending_id));
@@ -169,6 +170,22 @@ pub(super) fn answered(reply: &AskReply) -> String {
 
 pub(super) fn called(reply: &CallReply) -> String {
     format!("{} answered: {}", reply.name, reply.result)
+}
+
+pub(super) fn round(round: &RoundReply) -> String {
+    let RoundReply { id, agents, namespace, expires_at } = round;
+    let first = format!("{id} until {expires_at}, in namespace {namespace}: use it as trace_id");
+    lines(first, agents.iter().map(|agent| format!("{agent} takes part")))
+}
+
+pub(super) fn trust(told: &TrustReply) -> String {
+    if let Some(ItemTrust { id, trust, status, reasons, .. }) = &told.item {
+        return lines(format!("{id}: trust {}, {status}", trust.as_str()), reasons.iter().cloned());
+    }
+    let line =
+        |one: &StagedWriteTrust| format!("{} waits as {}, trust {}", one.id, one.review, one.trust.as_str());
+    let first = format!("{} write(s) wait in namespace {}", told.staged.len(), told.namespace);
+    lines(first, told.staged.iter().map(line))
 }
 
 pub(super) fn refused(refusal: &Refusal) -> String {

@@ -32,7 +32,8 @@ impl From<Written> for WriteAnswer {
     fn from(written: Written) -> Self {
         let status = written.status.as_str();
         if let Some(deferral) = written.deferral {
-            return Self::Deferred(deferral.into());
+            let id = written.id.map(|id| id.to_string());
+            return Self::Deferred(DeferredBody { id, ..deferral.into() });
         }
         match (written.id, written.version) {
             (Some(id), Some(version)) => Self::Written(WrittenBody {
@@ -55,6 +56,7 @@ impl From<Deferral> for DeferredBody {
         Self {
             status: WriteStatus::Deferred.as_str(),
             pending_id: deferral.pending_id,
+            id: None,
             gate: deferral.gate.as_str(),
             code: deferral.code.as_str(),
             message: deferral.message,
@@ -121,6 +123,7 @@ impl From<ReviewReply> for ReviewBody {
             state: review.state.as_str(),
             hold: review.hold.as_str(),
             risk: review.risk,
+            trust: review.trust.map(|band| band.as_str()),
             factors,
             causes,
             item: review.write,
@@ -243,6 +246,7 @@ impl From<ItemReply> for ItemBody {
             namespace: item.namespace,
             confidence: item.confidence,
             trust: item.trust.as_str(),
+            rho: item.rho,
             fields: item.content.fields,
             tags: item.content.tags,
             classification: item.content.secrecy.classification.as_str(),
@@ -326,7 +330,7 @@ impl From<SearchBody> for SearchQuery {
             exact: body.exact.unwrap_or(false),
             without: body.without.unwrap_or_default(),
             diversity: body.diversity,
-            shared_work: false,
+            shared_work: body.shared_work.unwrap_or(false),
         }
     }
 }

@@ -15,6 +15,7 @@ mod search;
 mod sharing;
 mod token;
 mod trail;
+mod trust;
 mod words;
 
 pub(crate) use access::*;
@@ -28,4 +29,5 @@ pub(crate) use roles::*;
 pub(crate) use search::*;
 pub(crate) use token::*;
 pub(crate) use trail::*;
+pub(crate) use trust::*;
 pub(crate) use words::*;

@@ -6,7 +6,7 @@
 use super::dto::{NodeText, PolicyNameText, RELATION_SCHEMA, TagText, WriteBody};
 use super::routes::{
     access, ask, batch, events, govern, items, principals, probes, relations, reverify, reviews, roles,
-    token, trail, writes,
+    token, trail, trust, writes,
 };
 use crate::guard::REQUEST_ID;
 use crate::refusal::RefusalBody;
@@ -44,6 +44,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         reverify::reverify_items, reverify::list_flagged,
         items::list_versions, items::read_provenance,
         items::search, items::report_outcome, relations::write_relations, relations::find_paths, ask::ask, ask::call_resource,
+        trust::declare_round, trust::read_trust, trust::recalibrate,
         writes::list_writes, writes::read_write, writes::reopen_write,
         reviews::list_reviews, reviews::read_review, reviews::decide_review, reviews::edit_review, reviews::withdraw_review,
         events::follow_reviews,
@@ -61,6 +62,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         (name = "items", description = "What is remembered"),
         (name = "writes", description = "What was put off or refused"),
         (name = "reviews", description = "What waits for a person"),
+        (name = "trust", description = "How far what is remembered can be trusted"),
         (name = "governance", description = "What people set, stop and take back"),
         (name = "access", description = "Who may invoke and use what, and who sees what by it"),
         (name = "principals", description = "Who acts; for admins"),

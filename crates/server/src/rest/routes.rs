@@ -16,6 +16,7 @@ pub(super) mod reviews;
 pub(super) mod roles;
 pub(super) mod token;
 pub(super) mod trail;
+pub(super) mod trust;
 pub(super) mod writes;
 
 use super::dto::WriteAnswer;

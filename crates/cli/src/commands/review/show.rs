@@ -68,10 +68,10 @@ fn head(dossier: &Dossier, output: &Output) -> String {
 fn state(dossier: &Dossier) -> String {
     let mut state = dossier.state.clone();
     if dossier.state == "pending" {
-        state.push_str(if dossier.writer_waits {
-            ", its writer waits for you"
-        } else {
-            ", its writer goes on meanwhile"
+        state.push_str(match (dossier.kept_apart, dossier.writer_waits) {
+            (_, true) => ", its writer waits for you",
+            (true, false) => ", kept apart until others bear it out or you let it in",
+            (false, false) => ", its writer goes on meanwhile",
         });
     }
     if dossier.overdue {

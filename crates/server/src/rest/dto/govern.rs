@@ -72,6 +72,10 @@ pub(crate) struct ReviewBody {
     /// What could go wrong, as one number.
     #[schema(minimum = 0.0, maximum = 1.0)]
     pub(crate) risk: f64,
+    /// How far it could be trusted so far, where it was held against what is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<TrustWord>, nullable = false)]
+    pub(crate) trust: Option<&'static str>,
     /// What that number is made of.
     #[schema(value_type = Vec<FactorBody>)]
     pub(crate) factors: Value,

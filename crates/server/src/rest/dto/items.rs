@@ -237,6 +237,10 @@ pub(crate) struct DeferredBody {
     /// What to ask for it by: a review, or a write that is tried again by itself.
     #[schema(value_type = PendingIdText)]
     pub(crate) pending_id: String,
+    /// The id that it will have, for one that is kept apart (`CALIBRATION_STAGED`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ItemIdText>, nullable = false)]
+    pub(crate) id: Option<String>,
     /// The gate that put it off.
     #[schema(value_type = GateWord)]
     pub(crate) gate: &'static str,
@@ -320,6 +324,10 @@ pub(crate) struct ItemBody {
     /// How far it is trusted.
     #[schema(value_type = TrustWord)]
     pub(crate) trust: &'static str,
+    /// The same as a number, for those who audit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.0, maximum = 1.0, nullable = false)]
+    pub(crate) rho: Option<f64>,
     /// Named values.
     #[schema(value_type = Object)]
     pub(crate) fields: Map<String, Value>,

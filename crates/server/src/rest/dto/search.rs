@@ -55,6 +55,9 @@ pub(crate) struct SearchBody {
     /// How much results should differ from each other: 0, the default, not at all; 1, at any price.
     #[schema(minimum = 0, maximum = 1)]
     pub(crate) diversity: Option<f64>,
+    /// Whether it is work that may say something of what others share: later writes to what is shared may be held against it. What
+    /// is searched in a declared round is so anyway.
+    pub(crate) shared_work: Option<bool>,
 }
 
 /// What a search found.

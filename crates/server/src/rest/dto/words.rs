@@ -47,6 +47,7 @@ text_type! {
     ItemIdText, "ItemId", id("^itm_");
     SearchIdText, "SearchId", id("^sch_");
     ReviewIdText, "ReviewId", id("^rev_");
+    RoundIdText, "RoundId", id("^rnd_");
     RefusalIdText, "RefusalId", id("^ref_");
     KeptIdText, "KeptWriteId", id("^(def|ref)_");
     PendingIdText, "PendingId", id("^(rev|def)_");
@@ -98,6 +99,7 @@ text_type! {
     DayWord, "Day", one_of(Day::ALL.iter().map(|word| word.as_str()));
     AgeText, "Age", text().pattern(Some("^P[1-9][0-9]{0,4}D$")).description(Some("an ISO 8601 duration"));
     TrustWord, "Trust", one_of(["low", "medium", "high"].into_iter());
+    TrustStatusWord, "TrustStatus", one_of(["unscored", "provisional", "scored", "demoted", "staged"].into_iter());
     ModeWord, "Mode", one_of(["hybrid", "dense", "lexical", "graph"].into_iter());
     DirectionWord, "Direction", one_of(Direction::ALL.iter().map(|word| word.as_str()));
     HistoryWord, "AskHistory", one_of(History::WORDS.split(", "));

@@ -51,7 +51,8 @@ pub(crate) fn readiness(phase: Phase) -> Response {
     get, path = "/metrics", tag = "operations", security(()),
     responses((status = 200, description = "all of them", body = String, content_type = "text/plain"))
 )]
-pub(crate) async fn read_metrics() -> ([(HeaderName, &'static str); 1], String) {
+pub(crate) async fn read_metrics(State(app): State<Arc<App>>) -> ([(HeaderName, &'static str); 1], String) {
+    metrics::kept_apart(app.engine().kept_apart());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics::render())
 }
 

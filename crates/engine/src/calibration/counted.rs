@@ -1,0 +1,94 @@
+//! What calibration did and how long it took, for the metrics. No decision depends on it.
+
+use super::session::Session;
+use crate::Call;
+use crate::tenant::Tenant;
+use std::time::Instant;
+use tabellion_core::gate::Weighing;
+use tabellion_core::item::Content;
+use tabellion_core::view::{Class, ReviewState};
+
+/// What a score led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It reached what it had to.
+    Committed,
+    /// It did not.
+    Staged,
+    /// It could not have been kept back.
+    Advisory,
+}
+
+impl Outcome {
+    fn of(weighing: &Weighing) -> Self {
+        match (weighing.calibration.gated, weighing.admitted) {
+            (false, _) => Self::Advisory,
+            (true, true) => Self::Committed,
+            (true, false) => Self::Staged,
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Committed => "committed",
+            Self::Staged => "staged",
+            Self::Advisory => "advisory",
+        }
+    }
+
+    fn count(self) {
+        metrics::counter!("memory_calibrations_total", "outcome" => self.as_str()).increment(1);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a measurement reads the real clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Scores a write whose turn it is, and notes how long that took.
+pub(crate) fn score(
+    tenant: &Tenant,
+    call: &Call,
+    what: (&str, &Content),
+    session: &Session,
+    class: &Class,
+) -> Option<Weighing> {
+    let since = now();
+    let weighing = super::score::score(tenant, call, what, session, class)?;
+    metrics::histogram!("memory_calibration_seconds").record(since.elapsed().as_secs_f64());
+    // A write may be scored more than once before it is settled; the last score is what it was settled by.
+    *session.outcome.lock() = Some(Outcome::of(&weighing));
+    Some(weighing)
+}
+
+/// A write was committed. One whose copy for others did not fit is counted when that is kept apart.
+pub(super) fn committed(session: &Session) {
+    if let Some(outcome) = session.outcome.lock().filter(|outcome| *outcome != Outcome::Staged) {
+        outcome.count();
+    }
+}
+
+/// A write waits. One that does so for another reason is not kept apart.
+pub(super) fn staged(session: &Session) {
+    if let Some(outcome) = session.outcome.lock().filter(|outcome| *outcome == Outcome::Staged) {
+        outcome.count();
+    }
+}
+
+/// A write that was kept apart was let in.
+pub(super) fn promoted() {
+    metrics::counter!("memory_promotions_total").increment(1);
+}
+
+/// Writes that are kept apart in a tenant: scored below what they had to reach, and not decided.
+pub(crate) fn kept_apart(tenant: &Tenant) -> usize {
+    let (views, now) = (tenant.shared.views.read(), tenant.now());
+    let waits =
+        |review| views.reviews.find(review).is_some_and(|one| one.state_at(now) == ReviewState::Pending);
+    let apart = views
+        .trust
+        .all_staged()
+        .filter(|(review, staged)| staged.standing.rho < staged.standing.threshold && waits(*review));
+    apart.count()
+}

@@ -141,7 +141,7 @@ mod tests {
     proptest! {
         /// CAL-3: whatever comes in, what comes out is a score.
         #[test]
-        fn a_score_is_a_number(detect in any::<f64>(), align in any::<f64>()) {
+        fn a_score_is_a_number(detect in prop::num::f64::ANY, align in prop::num::f64::ANY) {
             for score in [clamp(detect), clamp(align), rho(detect, align)] {
                 prop_assert!((LEAST..=1.0 - LEAST).contains(&score));
             }

@@ -88,7 +88,7 @@ mod tests {
     proptest! {
         /// CAL-29: a weight stays between 0 and 1 and moves the right way, whatever comes in.
         #[test]
-        fn a_weight_is_a_share(weight in any::<f64>(), share in any::<f64>()) {
+        fn a_weight_is_a_share(weight in prop::num::f64::ANY, share in prop::num::f64::ANY) {
             for profile in Profile::ALL {
                 let step = step(*profile, share);
                 let (up, down) = (moved(weight, true, step), moved(weight, false, step));

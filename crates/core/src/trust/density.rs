@@ -78,7 +78,7 @@ mod tests {
     proptest! {
         /// CAL-11: never NaN, never negative, and more neighbours never help.
         #[test]
-        fn crowding_never_helps(inside in any::<f64>(), mean in any::<f64>(), more in 0.0..10.0) {
+        fn crowding_never_helps(inside in prop::num::f64::ANY, mean in prop::num::f64::ANY, more in 0.0..10.0) {
             for profile in Profile::ALL {
                 let score = detect(*profile, ratio(inside, mean));
                 prop_assert!(score > 0.0 && score < 1.0);

@@ -268,7 +268,7 @@ mod tests {
         /// CAL-32: whatever is stored and whatever comes, trust stays between 0 and 1, both excluded.
         #[test]
         fn trust_stays_a_share(
-            evidence in any::<f64>(), count in any::<f64>(), score in any::<f64>(), mass in any::<f64>(),
+            evidence in prop::num::f64::ANY, count in prop::num::f64::ANY, score in prop::num::f64::ANY, mass in prop::num::f64::ANY,
         ) {
             let stored = Stored { evidence, count };
             for one in [stored, stored.with(score, mass)] {

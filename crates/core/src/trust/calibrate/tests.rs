@@ -299,24 +299,21 @@ fn probing() -> impl Strategy<Value = Probing> {
         Just(Probing::Abstained),
         Just(Probing::Invalid),
         Just(Probing::Silent),
-        (any::<f64>(), any::<bool>())
+        (prop::num::f64::ANY, any::<bool>())
             .prop_map(|(agreement, informative)| Probing::Valid { agreement, informative }),
     ]
 }
 
 fn any_auditor() -> impl Strategy<Value = Auditor> {
-    (any::<f64>(), prop::option::of(0..3_u32), probing()).prop_map(|(weight, family, probing)| Auditor {
-        weight,
-        family,
-        probing,
-    })
+    (prop::num::f64::ANY, prop::option::of(0..3_u32), probing())
+        .prop_map(|(weight, family, probing)| Auditor { weight, family, probing })
 }
 
 prop_compose! {
     fn any_facts()(
         profile in prop::sample::select(Profile::ALL), memory in 0..200_u64, audited in any::<bool>(), parties in 0..5_usize,
         auditors in prop::collection::vec(any_auditor(), 0..6),
-        past in prop::collection::vec((0..4_u64, any::<f64>()), 0..60),
+        past in prop::collection::vec((0..4_u64, prop::num::f64::ANY), 0..60),
         flags in prop::array::uniform5(any::<bool>()),
     ) -> CalFacts {
         let [detect, align, weights, local, path] = flags;
@@ -330,8 +327,8 @@ proptest! {
     /// CAL-2, 3: the same facts give the same bits, and every number is a score, whatever the facts are.
     #[test]
     fn a_round_is_a_function(
-        facts in any_facts(), ratios in prop::collection::vec(any::<f64>(), 0..4),
-        pairs in prop::collection::vec((any::<f64>(), any::<f64>(), any::<bool>()), 0..4),
+        facts in any_facts(), ratios in prop::collection::vec(prop::num::f64::ANY, 0..4),
+        pairs in prop::collection::vec((prop::num::f64::ANY, prop::num::f64::ANY, any::<bool>()), 0..4),
     ) {
         let relations = pairs.into_iter().map(|(local, path, existed)| RelationFacts { local, path, existed }).collect();
         let delta = Delta { relations, ..items(&ratios) };

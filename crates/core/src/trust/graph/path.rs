@@ -158,7 +158,6 @@ impl Known {
 struct Search<'a> {
     known: &'a Known,
     from: Node,
-    to: Node,
     longest: usize,
     left: BTreeMap<Node, usize>,
     visits: usize,
@@ -168,7 +167,7 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(known: &'a Known, from: Node, to: Node, longest: usize) -> Self {
         let left = known.distances(to, longest);
-        Self { known, from, to, longest, left, visits: 0, found: Vec::new() }
+        Self { known, from, longest, left, visits: 0, found: Vec::new() }
     }
 
     fn paths(mut self) -> Vec<Path> {
@@ -180,6 +179,9 @@ impl<'a> Search<'a> {
     }
 
     /// Every way to the goal in exactly so many further hops. It calls itself once a hop, of which there are eight at most.
+    ///
+    /// INVARIANT (simple paths): no node is passed twice, because a way back to one takes two hops more than the shortest
+    /// path, and no path here has more than one.
     fn extend(&mut self, path: &mut Path, hops: usize) {
         let here = path.last().map_or(self.from, |step| step.node);
         let known = self.known;
@@ -188,9 +190,7 @@ impl<'a> Search<'a> {
                 return;
             }
             self.visits += 1;
-            let reaches = self.left.get(&step.node).is_some_and(|left| *left < hops);
-            let again = step.node == self.from || path.iter().any(|earlier| earlier.node == step.node);
-            if !reaches || again || (step.node == self.to && hops > 1) {
+            if self.left.get(&step.node).is_none_or(|left| *left >= hops) {
                 continue;
             }
             path.push(*step);
@@ -263,8 +263,9 @@ mod tests {
     use super::*;
     use crate::trust::Profile;
     use crate::trust::graph::tests::Graph;
-    use crate::trust::graph::{Matrices, Synonyms};
+    use crate::trust::graph::{Link, Matrices, Synonyms};
     use proptest::prelude::*;
+    use std::cell::Cell;
     use std::collections::BTreeSet;
 
     fn rows(graph: &Graph, from: Node, to: Node, depth: usize) -> Vec<Vec<u32>> {
@@ -301,6 +302,32 @@ mod tests {
         relations.extend([(0, 1, 5), (5, 1, 1)]);
         let last = relations.len() as u32;
         assert_eq!(rows(&Graph::of(20_000, &relations), 0, 1, 8), [[last - 2, last - 1]]);
+    }
+
+    /// Counts the links that are looked at.
+    struct Counted(Graph, Cell<usize>);
+
+    impl Links for Counted {
+        fn nodes(&self) -> usize {
+            self.0.nodes()
+        }
+
+        fn out(&self, node: Node) -> impl Iterator<Item = Link> {
+            self.0.out(node).inspect(|_| self.1.set(self.1.get() + 1))
+        }
+
+        fn into(&self, node: Node) -> impl Iterator<Item = Link> {
+            Links::into(&self.0, node).inspect(|_| self.1.set(self.1.get() + 1))
+        }
+    }
+
+    /// CAL-20: two hubs without a path between them are not looked at whole.
+    #[test]
+    fn looks_have_their_limit() {
+        let relations: Vec<(u32, u32, u32)> = (10..20_000).map(|node| (node % 2, 0, node)).collect();
+        let graph = Counted(Graph::of(20_000, &relations), Cell::new(0));
+        assert!(paths_between(&graph, 0, 1, 8).is_empty());
+        assert!((1_000..=VISITS_MAX).contains(&graph.1.get()), "{}", graph.1.get());
     }
 
     /// Every simple path up to a length, by trying all.

@@ -126,6 +126,7 @@ mod tests {
         check(Some(3), 0, None, 1.0);
         // Near, but over types that do not go with it.
         check(Some(7), 0, None, 0.0);
+        check(Some(6), 0, None, 0.0);
         check(Some(7), 3, None, 1.0);
         check(Some(7), 0, Some(4), 0.5);
     }

@@ -89,8 +89,12 @@ def test_the_same_relation_is_known_already(ana):
 
 def test_relations_of_one_node_do_not_contradict_each_other(ana):
     """CAL-17: a node has many relations of one type, and their names may differ in a number alone."""
+    ana.write("The kiln holds 12 pots", namespace="notes")
+    other = ana.ask("POST", "/v1/items", {"text": "The kiln holds 14 pots", "namespace": "notes"}, expect=202)
+    assert other["code"] == "CONTRADICTION", "as notes they speak against each other"
+    relate(ana, ("the kiln", "holds", "12 pots"), ("the kiln", "holds", "14 pots"))
     relate(ana, *[("server 1", "connects", f"server {number}") for number in range(2, 9)])
-    assert len(lines(ana, "server 1", limit=64)) == 7
+    assert len(lines(ana, "server 1", limit=64)) == 7 and len(lines(ana, "the kiln")) == 2
 
 
 def test_an_item_that_says_it_is_a_relation_is_one(ana):

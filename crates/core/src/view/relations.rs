@@ -140,8 +140,14 @@ impl RelationsView {
     /// The ends of the relation at a row: from where to where; nothing if it is none.
     #[must_use]
     pub fn ends(&self, row: Row) -> Option<(Node, Node)> {
+        self.tied(row).map(|(subject, _, object)| (subject, object))
+    }
+
+    /// The relation at a row, by its numbers: from where, by which type, to where; nothing if it is none.
+    #[must_use]
+    pub fn tied(&self, row: Row) -> Option<(Node, Kind, Node)> {
         let relation = self.relations.get(self.place(row)?)?;
-        Some((relation.subject, relation.object))
+        Some((relation.subject, relation.kind, relation.object))
     }
 
     /// Nodes whose names hold any of these words, each with the share of its name that they make up, in no order.

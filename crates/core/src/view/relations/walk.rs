@@ -7,6 +7,7 @@
 use super::{Kind, Link, Masked, Node, Row};
 use crate::item::words;
 use std::cmp::Ordering;
+use std::collections::hash_map::Entry;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::ops::Range;
 
@@ -244,8 +245,8 @@ impl<F: Fn(Row) -> bool, T: Fn(Row) -> f64> Walking<'_, F, T> {
                     self.truncated = true;
                     return;
                 }
-                if !self.distances.contains_key(&link.other) {
-                    self.distances.insert(link.other, distance + 1);
+                if let Entry::Vacant(unknown) = self.distances.entry(link.other) {
+                    unknown.insert(distance + 1);
                     open.push_back((link.other, distance + 1));
                 }
             }

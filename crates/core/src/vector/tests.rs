@@ -296,3 +296,17 @@ fn the_same_seed_makes_the_same_lists() {
     assert!(bytes(1) == bytes(1));
     assert!(bytes(1) != bytes(2));
 }
+
+/// CAL-35, acceptance 11: at trust .25 a cosine of .8 counts .40, at .81 one of .5 counts .45; the vectors stay as they are.
+#[test]
+fn what_is_trusted_more_ranks_higher() {
+    let at = |cosine: f32| [cosine, (1.0 - cosine * cosine).sqrt()];
+    let mut view = VectorView::new(2);
+    view.insert(0, &at(0.8)).unwrap();
+    view.insert(1, &at(0.5)).unwrap();
+    let scope = Allowed { weights: &[0.25_f32.sqrt(), 0.81_f32.sqrt()], ..ALL };
+    let found = view.search(&[1.0, 0.0], &scope, 2, Effort::Exact).unwrap();
+    assert_eq!(found.iter().map(|near| near.row).collect::<Vec<_>>(), [1, 0]);
+    assert!((found[0].counted - 0.45).abs() < 1e-6 && (found[1].counted - 0.40).abs() < 1e-6);
+    assert!((found[1].cosine - 0.8).abs() < 1e-6);
+}

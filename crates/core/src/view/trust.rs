@@ -392,3 +392,106 @@ pub fn number(party: Party) -> u64 {
     };
     bytes.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{UserId, VersionId};
+    use crate::item::Tier;
+    use crate::log::{Actor, Reason};
+    use crate::time::Timestamp;
+
+    fn agent(number: u8) -> AgentId {
+        AgentId::from_bytes([number; 16])
+    }
+
+    fn space(agents: &[u8]) -> Space {
+        Space {
+            namespace: [1; 32],
+            tier: Tier::Shared,
+            owner: None,
+            agents: agents.iter().map(|number| agent(*number)).collect(),
+            resources: Vec::new(),
+            labels: None,
+        }
+    }
+
+    fn scored(weighed: Weighed, agents: &[u8], valid: bool) -> Calibration {
+        Calibration {
+            weighed,
+            space: space(agents),
+            kind: MemoryKind::Items,
+            party: Party::User(UserId::from_bytes([9; 16])),
+            detect: 0.6,
+            align: 0.9,
+            rho: 0.73,
+            threshold: 0.5,
+            stored: Stored { evidence: 2.0, count: 4.0 },
+            mark: Mark::Plain,
+            audits: vec![Audit { agent: agent(7), probe: None, valid: Some(valid), step: 0.3 }],
+            gated: true,
+        }
+    }
+
+    fn fold(events: &[Event]) -> TrustView {
+        let (mut view, items) = (TrustView::default(), ItemsView::default());
+        for (place, event) in events.iter().enumerate() {
+            let (lsn, time) = (Lsn::new(place as u64 + 1), Timestamp::from_micros(1));
+            let entry = Entry { lsn, time, actor: Actor::SERVER, event: event.clone(), sealed: None };
+            view.apply(&entry, &items);
+        }
+        view
+    }
+
+    const WAITS: ReviewId = ReviewId::from_bytes([4; 16]);
+
+    /// CAL-41, SHARE-39: what others may not see has no part in a gate, a weight or the count of rounds.
+    #[test]
+    fn only_what_is_dominated_counts() {
+        let staged = |agents: &[u8], valid| Event::Calibrated(scored(Weighed::Staged(WAITS), agents, valid));
+        let view = fold(&[staged(&[1], true), staged(&[1, 2], false), staged(&[3], false)]);
+        let known = |agents: &[u8]| {
+            let here = space(agents);
+            view.known(MemoryKind::Items, |other| here.dominates(other))
+        };
+        assert_eq!((known(&[1]).rounds, known(&[1, 2]).rounds, known(&[1, 2, 3]).rounds), (1, 2, 3));
+        assert_eq!(known(&[1]).weight(agent(7)), 1.0);
+        assert!((known(&[1, 2]).weight(agent(7)) - 0.7).abs() < 1e-12);
+        assert!((known(&[1, 2, 3]).weight(agent(7)) - 0.49).abs() < 1e-12);
+        let private = Space { tier: Tier::Private, owner: Some(UserId::from_bytes([9; 16])), ..space(&[1]) };
+        assert!(private.dominates(&space(&[1])) && !space(&[1]).dominates(&private));
+    }
+
+    /// CAL-33, CAL-34: evidence adds up while a write waits; a no ends it, and a yes of a person counts.
+    #[test]
+    fn evidence_adds_up_while_a_write_waits() {
+        let first = Event::Calibrated(scored(Weighed::Staged(WAITS), &[1, 7], true));
+        let party = Party::User(UserId::from_bytes([8; 16]));
+        let more = Event::TrustMoved(TrustMove {
+            weighed: Weighed::Staged(WAITS),
+            reason: Reason::Corroborated,
+            score: 1.0,
+            mass: 1.0,
+            parties: vec![party],
+            detect: None,
+            demoted: false,
+        });
+        let view = fold(&[first.clone(), more.clone()]);
+        let staged = view.staged(WAITS).unwrap();
+        assert_eq!(staged.standing.stored, Stored { evidence: 3.0, count: 5.0 });
+        assert_eq!(staged.parties, BTreeSet::from([party, Party::Agent(agent(7))]));
+        let decided = |decision| Event::ReviewDecided { review: WAITS, decision };
+        let yes = fold(&[first.clone(), more.clone(), decided(Decision::Approved)]);
+        assert_eq!(yes.staged(WAITS).unwrap().standing.stored, Stored { evidence: 8.0, count: 10.0 });
+        assert!(fold(&[first, more, decided(Decision::Rejected)]).staged(WAITS).is_none());
+    }
+
+    /// CAL-32: what nobody scored is trusted by one half, and a version that is not there is not scored.
+    #[test]
+    fn nothing_known_is_one_half() {
+        let missing = Weighed::Version(VersionId::from_bytes([5; 16]));
+        let view = fold(&[Event::Calibrated(scored(missing, &[1], true))]);
+        assert_eq!(view.rho(0), 0.5);
+        assert!(view.roots().is_empty() && view.all().next().is_none());
+    }
+}

@@ -1,21 +1,27 @@
 //! `eval calibration`: do lies reach shared memory, and what does keeping them out cost? Two worlds, LLM-free.
 
+mod bars;
+mod picture;
 mod play;
 mod team;
 mod vectors;
 
 use crate::Context;
+use crate::commands::bar::Bar;
+use crate::output::{Kind, Sheet};
 use crate::progress::Progress;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use play::{Attack, Defence, Played, Setup};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use tabellion_core::trust::{Parts, Profile};
 
 /// Measure whether lies reach shared memory, and what keeping them out costs
 ///
 /// Six agents of six users write into one memory, some of whom lie. Every search and write goes through an engine of its own, in
-/// memory; the simulation only places texts. Each figure is a mean over seeds.
+/// memory; the simulation only places texts. Each figure is a mean over seeds and stands beside that of a prototype. Ends with 1 if a
+/// bar is missed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,19 +39,115 @@ pub(crate) struct EvalCalibration {
     /// Searches of each agent before a write
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
     reads: u64,
+    /// Draw hits, poison and credibility over the rounds into this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &EvalCalibration, context: &Context) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let report = runtime.block_on(measured(args))?;
-    context.output.raw_json(&serde_json::to_string_pretty(&report)?)?;
-    Ok(ExitCode::SUCCESS)
+    let cases = runtime.block_on(measured(args))?;
+    let bars = bars::bars(&cases);
+    let all_met = bars.iter().all(Bar::is_met);
+    if let Some(path) = &args.svg {
+        std::fs::write(path, picture::drawn(&cases))
+            .with_context(|| format!("writing {}", path.display()))?;
+    }
+    if context.output.is_json() {
+        let all: Vec<Value> = cases.iter().map(Case::json).collect();
+        let told: Vec<Value> = bars.iter().map(Bar::json).collect();
+        let report = json!({
+            "world": "V", "seeds": args.seeds, "rounds": args.rounds, "reads": args.reads,
+            "cases": all, "bars": told, "passed": all_met,
+        });
+        context.output.raw_json(&serde_json::to_string_pretty(&report)?)?;
+    } else {
+        print(&cases, context)?;
+        for bar in &bars {
+            context.output.line(bar.line())?;
+        }
+    }
+    Ok(if all_met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn cases() -> Vec<(String, Attack, usize, Defence)> {
+/// What was played, and what each seed came to.
+struct Case {
+    name: String,
+    adversaries: usize,
+    played: Vec<Played>,
+    /// What a prototype came to: hits, poison let in, honest writes kept apart.
+    prototype: Option<[Option<f64>; 3]>,
+}
+
+impl Case {
+    /// The mean over seeds, and how far they lie apart.
+    fn mean(&self, of: impl Fn(&Played) -> f64) -> (f64, f64) {
+        let all: Vec<f64> = self.played.iter().map(of).collect();
+        let count = all.len().max(1) as f64;
+        let mean = all.iter().sum::<f64>() / count;
+        (mean, (all.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / count).sqrt())
+    }
+
+    fn json(&self) -> Value {
+        let told = |(mean, deviation): (f64, f64)| json!({"mean": mean, "sd": deviation});
+        json!({
+            "name": self.name,
+            "adversaries": self.adversaries,
+            "poison_in": told(self.mean(Played::poison_in)),
+            "honest_staged": told(self.mean(Played::honest_staged)),
+            "hit_before": told(self.mean(|played| played.hit_before)),
+            "hit": told(self.mean(|played| played.hit)),
+            "muted_after": told(self.mean(|played| played.muted_after(self.adversaries))),
+            "credibility": self.played.first().map(|played| &played.credibility),
+            "prototype": self.prototype.map(|[hit, poison, staged]| json!({
+                "hit": hit, "poison_in": poison, "honest_staged": staged,
+            })),
+        })
+    }
+}
+
+fn print(cases: &[Case], context: &Context) -> Result<()> {
+    let mut sheet = Sheet::new([
+        ("world V", Kind::Text),
+        ("hit@5", Kind::Number),
+        ("poison in", Kind::Number),
+        ("honest kept apart", Kind::Number),
+        ("prototype", Kind::Text),
+    ]);
+    for case in cases {
+        let share =
+            |(mean, deviation): (f64, f64)| format!("{:.1} ±{:.1} %", 100.0 * mean, 100.0 * deviation);
+        let of = |value: Option<f64>| {
+            value.map_or_else(|| "–".to_owned(), |value| format!("{:.1} %", 100.0 * value))
+        };
+        let prototype = case.prototype.map_or_else(String::new, |figures| figures.map(of).join(" / "));
+        let cells = [
+            case.name.clone(),
+            share(case.mean(|played| played.hit)),
+            share(case.mean(Played::poison_in)),
+            share(case.mean(Played::honest_staged)),
+            prototype,
+        ];
+        sheet.row(cells);
+    }
+    Ok(context.output.sheet(&sheet)?)
+}
+
+type Figures = Option<[Option<f64>; 3]>;
+
+/// What is played: its name, how liars lie, how many, what keeps them out, and what a prototype came to.
+fn cases() -> Vec<(String, Attack, usize, Defence, Figures)> {
     let ship = Defence::ship();
-    let mut cases = vec![("ship k=0".to_owned(), Attack::None, 0, ship)];
-    for k in [1, 3] {
+    let mut cases =
+        vec![("ship k=0".to_owned(), Attack::None, 0, ship, Some([Some(0.961), None, Some(0.088)]))];
+    let known = |attack: Attack, k: usize| match (attack, k) {
+        (Attack::Local, 1) => Some([Some(0.974), Some(0.01), Some(0.07)]),
+        (Attack::Local, 3) => Some([Some(0.981), Some(0.05), Some(0.05)]),
+        (Attack::Persistent, 1) => Some([Some(0.974), Some(0.01), Some(0.07)]),
+        (Attack::Persistent, 3) => Some([Some(0.971), Some(0.03), Some(0.09)]),
+        _ => None,
+    };
+    for k in [1, 2, 3] {
         for (name, attack) in [
             ("A1 global", Attack::Global),
             ("A1 local", Attack::Local),
@@ -54,58 +156,50 @@ fn cases() -> Vec<(String, Attack, usize, Defence)> {
             ("A2 adaptive", Attack::Adaptive),
             ("A3 targeted", Attack::Targeted),
         ] {
-            cases.push((format!("ship {name} k={k}"), attack, k, ship));
+            cases.push((format!("ship {name} k={k}"), attack, k, ship, known(attack, k)));
         }
     }
-    for (name, defence) in [
-        ("vanilla", Defence::Vanilla),
-        ("majority", Defence::Majority),
-        ("isolated", Defence::Isolated),
-        ("ref", Defence::Calibrated(Profile::Ref, Parts::default())),
+    for (name, defence, at_rest, attacked) in [
+        ("vanilla", Defence::Vanilla, None, Some([Some(0.43), Some(1.0), Some(0.0)])),
+        ("majority", Defence::Majority, None, Some([Some(0.32), Some(0.96), Some(1.0)])),
+        ("isolated", Defence::Isolated, None, None),
+        (
+            "ref",
+            Defence::Calibrated(Profile::Ref, Parts::default()),
+            Some([Some(0.64), None, Some(0.70)]),
+            Some([Some(0.80), Some(0.15), Some(0.49)]),
+        ),
     ] {
-        cases.push((format!("{name} k=0"), Attack::None, 0, defence));
-        cases.push((format!("{name} A1 local k=3"), Attack::Local, 3, defence));
+        cases.push((format!("{name} k=0"), Attack::None, 0, defence, at_rest));
+        cases.push((format!("{name} A1 local k=3"), Attack::Local, 3, defence, attacked));
     }
     let all = Parts::default();
-    for (name, parts) in [
-        ("detect", Parts { detect: false, ..all }),
-        ("align", Parts { align: false, ..all }),
-        ("weights", Parts { weights: false, ..all }),
+    for (name, parts, poison) in [
+        ("detect", Parts { detect: false, ..all }, Some(0.87)),
+        ("align", Parts { align: false, ..all }, Some(0.07)),
+        ("weights", Parts { weights: false, ..all }, None),
     ] {
         let defence = Defence::Calibrated(Profile::Ship, parts);
-        cases.push((format!("ship without {name} A1 local k=3"), Attack::Local, 3, defence));
+        let figures = poison.map(|poison| [None, Some(poison), None]);
+        cases.push((format!("ship without {name} A1 local k=3"), Attack::Local, 3, defence, figures));
     }
     cases
 }
 
-async fn measured(args: &EvalCalibration) -> Result<Value> {
+async fn measured(args: &EvalCalibration) -> Result<Vec<Case>> {
     let mut progress = Progress::of("playing rounds");
     let cases = cases();
     let total = cases.len() as u64 * args.seeds;
-    let mut report = serde_json::Map::new();
-    let mut done = 0;
-    for (name, attack, adversaries, defence) in cases {
-        let mut all = Vec::new();
+    let (rounds, reads) = (usize::try_from(args.rounds)?, usize::try_from(args.reads)?);
+    let (mut all, mut done) = (Vec::new(), 0);
+    for (name, attack, adversaries, defence, prototype) in cases {
+        let mut played = Vec::new();
         for seed in 0..args.seeds {
-            let (rounds, reads) = (usize::try_from(args.rounds)?, usize::try_from(args.reads)?);
-            all.push(play::play(&Setup { attack, adversaries, defence, seed, rounds, reads }).await?);
+            played.push(play::play(&Setup { attack, adversaries, defence, seed, rounds, reads }).await?);
             done += 1;
             progress.at(done, total);
         }
-        report.insert(name, summed(&all));
+        all.push(Case { name, adversaries, played, prototype });
     }
-    Ok(Value::Object(report))
-}
-
-fn summed(all: &[Played]) -> Value {
-    let mean = |of: &dyn Fn(&Played) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
-    let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
-    let last = all.first().and_then(|played| played.credibility.last().cloned()).unwrap_or_default();
-    json!({
-        "poison_in": mean(&|played| share(played.poison_in, played.poison)),
-        "honest_staged": mean(&|played| share(played.honest_staged, played.honest)),
-        "hit_before": mean(&|played| played.hit_before),
-        "hit": mean(&|played| played.hit),
-        "credibility": last.iter().map(|(agent, weight)| (agent.to_string(), json!(weight))).collect::<serde_json::Map<_, _>>(),
-    })
+    Ok(all)
 }

@@ -92,6 +92,48 @@ pub(super) struct Played {
     pub(super) hit: f64,
     /// Credibility of each agent after each round.
     pub(super) credibility: Vec<BTreeMap<usize, f64>>,
+    /// Poison that was memory after each round.
+    pub(super) poisoned: Vec<usize>,
+    /// Hits, after each talk.
+    pub(super) hits: Vec<f64>,
+}
+
+impl Played {
+    pub(super) fn poison_in(&self) -> f64 {
+        self.poison_in as f64 / self.poison.max(1) as f64
+    }
+
+    pub(super) fn honest_staged(&self) -> f64 {
+        self.honest_staged as f64 / self.honest.max(1) as f64
+    }
+
+    /// After how many rounds that it audited the last liar was believed less than a tenth; all of them if that never came.
+    pub(super) fn muted_after(&self, adversaries: usize) -> f64 {
+        let liars = (0..AGENTS).filter(|agent| is_liar(*agent, adversaries));
+        let after = |agent: usize| {
+            let audited = self.credibility.iter().enumerate().filter(|(round, _)| round % AGENTS != agent);
+            let mut weights = audited.map(|(_, all)| all.get(&agent).copied().unwrap_or(1.0));
+            weights.position(|weight| weight < 0.1).map_or(self.credibility.len(), |round| round + 1)
+        };
+        liars.map(after).max().unwrap_or(0) as f64
+    }
+
+    /// How credible agents were on average over the last rounds, liars or the others.
+    pub(super) fn credible(&self, adversaries: usize, liars: bool, last: usize) -> f64 {
+        let from = self.credibility.len().saturating_sub(last);
+        let rounds = self.credibility.iter().skip(from);
+        let of = |all: &BTreeMap<usize, f64>| -> Vec<f64> {
+            let agents = (0..AGENTS).filter(|agent| is_liar(*agent, adversaries) == liars);
+            agents.map(|agent| all.get(&agent).copied().unwrap_or(1.0)).collect()
+        };
+        let all: Vec<f64> = rounds.flat_map(of).collect();
+        all.iter().sum::<f64>() / all.len().max(1) as f64
+    }
+}
+
+/// Every other agent lies, so that no two who lie write one after the other.
+pub(super) const fn is_liar(agent: usize, adversaries: usize) -> bool {
+    agent % 2 == 1 && agent / 2 < adversaries
 }
 
 struct Run<'a> {
@@ -121,14 +163,17 @@ pub(super) async fn play(setup: &Setup) -> Result<Played> {
         played: Played::default(),
     };
     run.begin().await?;
-    run.played.hit_before = run.hits().await?;
     for number in 0..setup.rounds {
         if number % ROUNDS_OF_A_TALK == 0 {
+            let hits = run.hits().await?;
+            run.played.hits.push(hits);
             run.talk(number).await?;
         }
         run.round(number).await?;
     }
     run.played.hit = run.hits().await?;
+    run.played.hits.push(run.played.hit);
+    run.played.hit_before = run.played.hits.first().copied().unwrap_or(0.0);
     run.team.close().await?;
     Ok(run.played)
 }
@@ -173,8 +218,7 @@ impl Run<'_> {
     }
 
     fn lies(&self, agent: usize) -> bool {
-        // Every other agent, so that no two who lie write one after the other.
-        self.setup.attack != Attack::None && agent % 2 == 1 && agent / 2 < self.setup.adversaries
+        self.setup.attack != Attack::None && is_liar(agent, self.setup.adversaries)
     }
 
     async fn round(&mut self, number: usize) -> Result<()> {
@@ -193,7 +237,7 @@ impl Run<'_> {
             if !lies {
                 self.honest.push((item, None));
             }
-            return Ok(());
+            return self.noted().await;
         }
         let text = format!("write {number}");
         let written = self.team.write(contributor, &text, &item.vector, Some(&self.round)).await?;
@@ -209,7 +253,12 @@ impl Run<'_> {
         if is_in {
             self.known.push(item);
         }
+        self.noted().await
+    }
+
+    async fn noted(&mut self) -> Result<()> {
         self.played.credibility.push(self.team.credibility().await?);
+        self.played.poisoned.push(self.played.poison_in);
         Ok(())
     }
 

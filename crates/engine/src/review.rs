@@ -69,6 +69,7 @@ pub(crate) async fn stage(
     tenant.announce(&review, "staged");
     if let Some(session) = &asked.session {
         calibration::keep(tenant, call, id, &asked.request.namespace, session);
+        session.done();
     }
     if held.hold == Hold::Sync && !asked.unattended {
         return wait(tenant, call, id).await.map_err(Objection::from);

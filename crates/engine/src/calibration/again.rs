@@ -32,6 +32,8 @@ const AGAIN_MAX: usize = 32;
 const AUDITORS_MAX: usize = 8;
 /// Things whose probes are remembered, so that none speaks twice of the same.
 const ASKED_MAX: usize = 65_536;
+/// Probes that are remembered of one of them.
+const SPOKE_MAX: usize = 1_024;
 
 /// When the next run is due, and which probes have spoken of what.
 #[derive(Default)]
@@ -200,7 +202,11 @@ fn remember(tenant: &Tenant, weighed: Weighed, prints: impl Iterator<Item = Hash
     if asked.len() >= ASKED_MAX {
         asked.clear();
     }
-    asked.entry(weighed).or_default().extend(prints);
+    let spoke = asked.entry(weighed).or_default();
+    spoke.extend(prints);
+    while spoke.len() > SPOKE_MAX {
+        spoke.pop_first();
+    }
 }
 
 /// What has to be reached by now.

@@ -52,7 +52,14 @@ pub(crate) struct Session {
     pub(super) class: OnceLock<Class>,
     /// What its score led to.
     pub(super) outcome: Mutex<Option<Outcome>>,
-    _turn: OwnedMutexGuard<()>,
+    turn: Mutex<Option<OwnedMutexGuard<()>>>,
+}
+
+impl Session {
+    /// Its score is in the log: the next one may have its turn, however long this one waits for a person.
+    pub(crate) fn done(&self) {
+        drop(self.turn.lock().take());
+    }
 }
 
 /// What an agent committed in a round is part of what it works on there.
@@ -62,6 +69,7 @@ pub(crate) fn committed(call: &Call, asked: &Asked) {
     if let Some(round) = &session.round {
         round.wrote(call.caller.agent(), &session.vector);
     }
+    session.done();
 }
 
 /// What becomes of a write that is about to be scored.
@@ -124,5 +132,5 @@ pub(crate) async fn begin(tenant: &Tenant, call: &Call, asked: &Asked) -> Begun 
     let _late = vectors.reached(lsn, VECTORS_WAIT).await;
     let of_copy = asked.copy.is_some() && asked.request.tier != TierWish::Both;
     let (class, outcome) = (OnceLock::new(), Mutex::new(None));
-    Begun::Turn(Session { of_copy, vector, round, class, outcome, _turn: turn })
+    Begun::Turn(Session { of_copy, vector, round, class, outcome, turn: Mutex::new(Some(turn)) })
 }

@@ -50,7 +50,7 @@ class Debate:
         return " ".join([*self.chance.sample(COMMON, 3), novel(3)])
 
     def round(self, by=None, agents=None, **more):
-        asked = {"goal": f"choose a database: {MAGNET}", "agents": self.agents if agents is None else agents, "namespace": self.space}
+        asked = {"goal": f"choose a database: {MAGNET}", "agents": agents or self.agents, "namespace": self.space}
         return (by or self.people[0]).ask("POST", "/v1/rounds", {**asked, **more}, expect=201)
 
     def searches(self, trace=None, pairs=None, **more):
@@ -97,7 +97,7 @@ def own(server):
 
 
 def test_a_debate_from_the_first_word(shared_server):
-    """CAL-30, CAL-37, CAL-40, acceptance 14: work begins in an empty namespace; nothing of it waits, and it is provisional."""
+    """CAL-30, CAL-37, CAL-40: work begins in an empty namespace; nothing of it waits, and it is provisional."""
     debate = Debate(shared_server, known=0)
     declared = debate.round()
     assert len(declared["agents"]) == 3 and declared["id"].startswith("rnd_") and declared["namespace"] == debate.space
@@ -111,7 +111,7 @@ def test_a_debate_from_the_first_word(shared_server):
 
 
 def test_what_does_not_fit_is_kept_apart_and_let_in(own):
-    """CAL-31, CAL-34, acceptance 10: not found, listed, there after a restart; a person's yes makes it found, under the same id."""
+    """CAL-31, CAL-34: not found, listed, there after a restart; a person's yes makes it found, under the same id."""
     declared = own.round()
     own.searches(declared["id"])
     staged = own.kept_apart(declared["id"])
@@ -191,18 +191,16 @@ def test_a_crowd_of_ones_own_is_no_audience(shared_server):
 def test_without_shared_work_nothing_is_scored(shared_server):
     """CAL-41, CAL-43, SHARE-45: plain searches say nothing of what is shared; flagged ones do."""
     debate = Debate(shared_server)
-    # All three agents are in what it is made from, so that what they search for may say something of it.
-    seen = debate.round()["id"]
-    debate.searches()
-    status, plain = debate.writes(debate.pairs[0], MAGNET)
-    assert status == 201 and debate.trust(debate.pairs[0], item=plain["id"])["item"]["status"] == "unscored", plain
-    debate.searches(pairs=debate.pairs[1:], shared_work=True)
-    status, flagged = debate.writes(debate.pairs[0], debate.statement(), seen)
-    assert status == 201 and debate.trust(debate.pairs[0], item=flagged["id"])["item"]["status"] != "unscored", flagged
+    # Another user of the same agent: what that agent searches for may say something of what it wrote.
+    other = debate.pair(debate.people[1], debate.agents[0])
+    for flag, expected in ((False, "unscored"), (True, "provisional")):
+        debate.searches(pairs=[other], shared_work=flag)
+        status, answer = debate.writes(debate.pairs[0], debate.statement())
+        assert status == 201 and debate.trust(other, item=answer["id"])["item"]["status"] == expected, (flag, answer)
 
 
 def test_one_user_is_never_kept_waiting(server):
-    """CAL-43, acceptance 14: 1,000 writes of one user, with all searches flagged, and none is staged."""
+    """CAL-43: 1,000 writes of one user, with all searches flagged, and none is staged."""
     ana = new_caller(server)
     admin(server).ask("PUT", "/v1/policies/share-all", {"kind": "write_shared", "share": "on"})
     ana.ask("POST", "/v1/search", {"query": "anything at all", "shared_work": True})
@@ -311,7 +309,8 @@ def test_the_transports_agree(debate):
     for key in (debate.pairs[0].key, auditor.key):
         caller = Caller(debate.server, key)
         with GrpcCaller(debate.server, key) as grpc, McpCaller(over_http(debate.server, key)) as mcp:
-            for query in ({"namespace": debate.space}, {"item": written["id"]}, {"namespace": debate.space, "item": written["id"]}):
+            whole, one = {"namespace": debate.space}, {"item": written["id"]}
+            for query in (whole, one, whole | one):
                 rest = caller.ask("GET", "/v1/trust?" + "&".join(f"{name}={value}" for name, value in query.items()))
                 assert bare(rest) == bare(grpc.call("GetTrust", query)) == bare(mcp.ask("trust", query))
             rest = caller.ask("POST", "/v1/rounds", draft, expect=201)
@@ -360,6 +359,26 @@ def test_the_command_line(debate, bin):
     assert "credibility" in chief.out("trust", *where) and "cold" in chief.out("trust", *where)
     assert "moved" in chief.out("trust", "--recalibrate") and chief.json("trust", "--recalibrate")["moved"] >= 0
     assert "FORBIDDEN" in agent.run("trust", "--recalibrate", code=1).stderr
+
+
+def test_the_page_says_that_it_is_kept_apart(debate):
+    """CAL-31, CAL-41: in the list and on its own page, with its band and without a number of its trust."""
+    declared = debate.round()
+    debate.searches(declared["id"])
+    review = debate.kept_apart(declared["id"])["pending_id"]
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    signed = debate.server.call("POST", "/console/login", key="", raw=f"key={debate.people[0].key}", headers=form)
+    cookie = {"Cookie": signed[2]["set-cookie"].split(";")[0]}
+
+    def page(path):
+        status, html, _ = debate.server.call("GET", f"/console/reviews{path}", key="", headers=cookie)
+        assert status == 200, html
+        return html
+
+    assert "kept apart, trust " in page("")
+    one = page(f"/{review}")
+    assert STAGED in one and "kept apart until others bear it out or you let it in" in one
+    assert "<dt>trust</dt>" in one and not any(word in one for word in ("rho", "threshold", "detect"))
 
 
 def test_what_is_counted(own):

@@ -61,7 +61,8 @@ def test_an_endpoint_gives_texts_their_meaning(bin, tmp_path, model):
         dense = ana.search(query, mode="dense")
         assert dense[0]["id"] == car and {one["id"] for one in dense} == {car, cat, near, far}
         [measured] = [one["relevance"] for one in dense if one["id"] == near]
-        assert measured == pytest.approx(0.12, abs=1e-3)
+        # CAL-35: nothing is known of it yet, so its cosine counts the root of one half.
+        assert measured == pytest.approx(0.12 * 0.5**0.5, abs=1e-3)
         hybrid = ana.found(query)
         assert hybrid[0] == car and near in hybrid and far not in hybrid
         assert ana.found(query, mode="lexical") == []

@@ -27,6 +27,7 @@ use tabellion_core::trust::{Parts, Profile};
 Examples:
   tabellion eval calibration
   tabellion eval calibration --seeds 1 --rounds 60 --json
+  tabellion eval calibration --only 'A2 persistent' --svg rounds.svg
 
 docs/eval.md says what is played and measured.")]
 pub(crate) struct EvalCalibration {
@@ -39,6 +40,9 @@ pub(crate) struct EvalCalibration {
     /// Searches of each agent before a write
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
     reads: u64,
+    /// Only cases whose name holds one of these words
+    #[arg(long, value_delimiter = ',', value_name = "WORD,…")]
+    only: Vec<String>,
     /// Draw hits, poison and credibility over the rounds into this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -47,7 +51,10 @@ pub(crate) struct EvalCalibration {
 pub(super) fn run(args: &EvalCalibration, context: &Context) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let cases = runtime.block_on(measured(args))?;
-    let bars = bars::bars(&cases);
+    let mut bars = bars::bars(&cases);
+    if !args.only.is_empty() {
+        bars.retain(|bar| !bar.found.is_nan());
+    }
     let all_met = bars.iter().all(Bar::is_met);
     if let Some(path) = &args.svg {
         std::fs::write(path, picture::drawn(&cases))
@@ -188,7 +195,8 @@ fn cases() -> Vec<(String, Attack, usize, Defence, Figures)> {
 
 async fn measured(args: &EvalCalibration) -> Result<Vec<Case>> {
     let mut progress = Progress::of("playing rounds");
-    let cases = cases();
+    let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|word| name.contains(word));
+    let cases: Vec<_> = cases().into_iter().filter(|(name, ..)| wanted(name)).collect();
     let total = cases.len() as u64 * args.seeds;
     let (rounds, reads) = (usize::try_from(args.rounds)?, usize::try_from(args.reads)?);
     let (mut all, mut done) = (Vec::new(), 0);

@@ -167,6 +167,7 @@ async fn check_search(bench: &Bench, user: &Call, heads: &Heads, asked: u16, k: 
         .map(|text| meaning(text).iter().zip(meaning(&query)).map(|(a, b)| a * b).sum())
         .collect();
     expected.sort_by(|a, b| b.total_cmp(a));
+    let unscored = 0.5_f64.sqrt();
     let found = search(bench, user, ask("dense")).await;
     for (found, expected) in found.results.iter().zip(expected) {
         assert!(

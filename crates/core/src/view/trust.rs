@@ -255,18 +255,21 @@ impl TrustView {
     }
 
     pub(super) fn apply(&mut self, entry: &Entry, items: &ItemsView) {
-        match &entry.event {
-            Event::Calibrated(calibration) => self.score(calibration, entry.lsn, items),
-            Event::TrustMoved(evidence) => self.shift(evidence, items),
-            Event::ReviewDecided { review, decision } => self.decide(*review, *decision),
-            Event::VersionWritten(written) => {
-                let staged = written.review.and_then(|review| self.staged.remove(&review));
-                if let (Some(staged), Some(row)) = (staged, items.row_of(written.version)) {
-                    self.commit(&staged.standing, entry.lsn);
-                    self.weigh(row, staged.standing);
-                }
+        if let Event::Calibrated(calibration) = &entry.event {
+            self.score(calibration, entry.lsn, items);
+        }
+        if let Event::TrustMoved(evidence) = &entry.event {
+            self.shift(evidence, items);
+        }
+        if let Event::ReviewDecided { review, decision } = &entry.event {
+            self.decide(*review, *decision);
+        }
+        if let Event::VersionWritten(written) = &entry.event {
+            let staged = written.review.and_then(|review| self.staged.remove(&review));
+            if let (Some(staged), Some(row)) = (staged, items.row_of(written.version)) {
+                self.commit(&staged.standing, entry.lsn);
+                self.weigh(row, staged.standing);
             }
-            _ => {}
         }
     }
 

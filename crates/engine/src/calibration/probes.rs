@@ -61,13 +61,16 @@ pub(crate) struct Probe {
     pub(super) well_formed: bool,
 }
 
+/// An agent in a namespace.
 type Place = (AgentId, Hash);
+/// A pair's work in a namespace, by its trace.
+type Work = (AgentId, UserId, Hash, Option<Hash>);
 
 /// The probes of every agent.
 #[derive(Default)]
 pub(crate) struct Probes {
     queues: Mutex<HashMap<Place, VecDeque<Arc<Probe>>>>,
-    contexts: Mutex<HashMap<(AgentId, UserId, Hash, Option<Hash>), VecDeque<Vector>>>,
+    contexts: Mutex<HashMap<Work, VecDeque<Vector>>>,
     drawn: Mutex<HashMap<Hash, VecDeque<Vec<Hash>>>>,
 }
 
@@ -124,12 +127,7 @@ impl Probes {
     }
 
     /// Whether a search belongs to what its trace was about so far; its results do from now on, if it does (CAL-40).
-    fn context(
-        &self,
-        place: (AgentId, UserId, Hash, Option<Hash>),
-        vector: &Vector,
-        found: Vec<Vector>,
-    ) -> Context {
+    fn context(&self, place: Work, vector: &Vector, found: Vec<Vector>) -> Context {
         let mut contexts = self.contexts.lock();
         if !contexts.contains_key(&place) && contexts.len() >= QUEUES_MAX {
             contexts.clear();
@@ -183,7 +181,7 @@ pub(crate) fn note(tenant: &Tenant, call: &Call, searched: &Searched<'_>) {
         shared: searched.query.shared_work || round.is_some(),
         at: tenant.now(),
         lsn: searched.lsn,
-        print: tenant.fingerprint(&[b"probe", normal(words, &vector).as_slice()]),
+        print: tenant.fingerprint(&[b"probe", agent.as_bytes(), normal(words, &vector).as_slice()]),
         near: searched.near.iter().take(LISTED_MAX).map(|near| (near.row, near.cosine)).collect(),
         cut: searched.near.len() >= LISTED_MAX,
         context,

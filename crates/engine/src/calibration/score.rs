@@ -143,10 +143,8 @@ impl Scoring<'_> {
                     (Context::Out | Context::TooFew, false) => Probing::Abstained,
                 },
             };
-            let probing = match probing {
-                Probing::Invalid if !auditor.must_speak => Probing::Abstained,
-                other => other,
-            };
+            let is_silent = matches!(probing, Probing::Invalid) && !auditor.must_speak;
+            let probing = if is_silent { Probing::Abstained } else { probing };
             let weight = match auditor.party {
                 Party::Agent(agent) => known.weight(agent),
                 Party::User(_) => mean_weight(&auditor.probes, known),

@@ -25,7 +25,7 @@ const SPACES_MAX: usize = 100;
 /// How far things can be trusted in a namespace.
 pub(crate) async fn trust(tenant: &Tenant, call: &Call, query: &TrustQuery) -> Result<TrustReply, Refusal> {
     let result = told(tenant, call, query);
-    let ids = query.item.iter().cloned().filter(|_| result.is_ok()).collect();
+    let ids = query.item.iter().filter(|_| result.is_ok()).cloned().collect();
     tenant.read_done(call, "trust", ids, result).await
 }
 

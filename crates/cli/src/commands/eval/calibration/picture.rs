@@ -23,7 +23,7 @@ type Line = fn(&Case) -> Vec<f64>;
 pub(super) fn drawn(cases: &[Case]) -> String {
     let panels: [(&str, Line); 3] = [
         ("hit@5 after each talk", |case| averaged(case, |played| played.hits.clone())),
-        ("poison let in, share of all poison so far sent", |case| averaged(case, |played| poisoned(played))),
+        ("poison let in, share of all poison so far sent", |case| averaged(case, poisoned)),
         ("credibility of liars", |case| {
             let adversaries = case.adversaries;
             averaged(case, move |played| credible(played, adversaries))

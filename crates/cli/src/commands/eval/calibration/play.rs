@@ -200,11 +200,9 @@ impl Run<'_> {
             }
         }
         let mut items = Vec::new();
-        let topics: Vec<usize> = match self.setup.attack {
-            // Who adapts has the round declared with what it will ask.
-            Attack::Adaptive => (0..TOPICS).collect(),
-            _ => self.active.clone(),
-        };
+        // Who adapts has the round declared with what it will ask.
+        let adapts = self.setup.attack == Attack::Adaptive;
+        let topics: Vec<usize> = if adapts { (0..TOPICS).collect() } else { self.active.clone() };
         for topic in topics {
             let about = self.honest.iter().filter(|(item, _)| item.topic == topic);
             items.extend(about.filter_map(|(_, id)| id.clone()).take(DECLARED));

@@ -171,7 +171,7 @@ async fn check_search(bench: &Bench, user: &Call, heads: &Heads, asked: u16, k: 
     let found = search(bench, user, ask("dense")).await;
     for (found, expected) in found.results.iter().zip(expected) {
         assert!(
-            (found.relevance - f64::from(expected) * 0.5_f64.sqrt()).abs() < 1e-5,
+            (found.relevance - f64::from(expected) * unscored).abs() < 1e-5,
             "{} is not {expected}",
             found.relevance
         );

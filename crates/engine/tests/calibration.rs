@@ -15,20 +15,19 @@ use tabellion_engine::reply::{
     Ground, RoundDraft, SearchQuery, TrustQuery, TrustReply, Verdict, WriteStatus, Written,
 };
 
-const DIMENSIONS: usize = 64;
+const DIMENSIONS: usize = 384;
 const TOPICS: usize = 4;
 const AGENTS: usize = 5;
 
 /// Texts such as `about 2: forty` lie around their topic, each at a place of its own; `magnet 2: x` lies in the very middle of it.
 struct Topics;
 
+/// A direction of its own for each name: four bytes a number, near enough to normal.
 fn direction(name: &str) -> Vec<f32> {
-    let numbers = (0..DIMENSIONS).map(|at| {
-        let hash = sha256(format!("{name}/{at}").as_bytes());
-        let sum: i32 = hash.iter().take(12).map(|byte| i32::from(*byte)).sum();
-        (sum as f32 - 1_530.0) / 256.0
-    });
-    unit(&numbers.collect::<Vec<f32>>())
+    let hashes = (0..DIMENSIONS / 8).map(|part| sha256(format!("{name}/{part}").as_bytes()));
+    let bytes: Vec<u8> = hashes.flatten().collect();
+    let number = |four: &[u8]| four.iter().map(|byte| f32::from(*byte)).sum::<f32>() - 510.0;
+    unit(&bytes.chunks(4).map(number).collect::<Vec<f32>>())
 }
 
 fn unit(vector: &[f32]) -> Vec<f32> {
@@ -95,6 +94,8 @@ impl Debate {
         for number in 0..AGENTS {
             let user = format!("user-{number}");
             engine.create_user(admin, &user, None).await.unwrap();
+            let body = json!({"kind": "reviewer", "reviewer": own, "user": user});
+            engine.set_policy(admin, &format!("reviews-{number}"), body).await.unwrap();
             for place in 0..AGENTS {
                 let agent = format!("agent-{place}");
                 let key = engine.create_key(admin, Some(&user), Some(&agent), None).await.unwrap();
@@ -196,8 +197,6 @@ async fn a_magnet_is_kept_apart_until_a_person_lets_it_in() {
     assert_eq!(debate.trust(&id).await.item.unwrap().status, "staged");
     let waiting = debate.bench.engine.reviews(&debate.bench.admin, Some("pending")).await.unwrap();
     assert!(waiting.iter().any(|review| review.id.to_string() == pending));
-    let reviewer = debate.bench.engine.create_user(&debate.bench.admin, "rev", None).await.unwrap();
-    drop(reviewer);
     let verdict =
         Verdict { approve: true, reason: "checked".into(), content_hash: None, ground: Ground::Other };
     let decided = debate.bench.engine.decide(&debate.bench.admin, &pending, verdict).await.unwrap();

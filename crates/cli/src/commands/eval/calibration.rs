@@ -38,7 +38,7 @@ pub(crate) struct EvalCalibration {
     #[arg(long, default_value_t = 240, value_name = "N", value_parser = clap::value_parser!(u64).range(12..=10_000))]
     rounds: u64,
     /// Searches of each agent before a write
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
     reads: u64,
     /// Only cases whose name holds one of these words
     #[arg(long, value_delimiter = ',', value_name = "WORD,…")]
@@ -102,6 +102,8 @@ impl Case {
             "adversaries": self.adversaries,
             "poison_in": told(self.mean(Played::poison_in)),
             "honest_staged": told(self.mean(Played::honest_staged)),
+            "poison_promoted": told(self.mean(|played| played.promoted.0 as f64)),
+            "honest_promoted": told(self.mean(|played| played.promoted.1 as f64)),
             "hit_before": told(self.mean(|played| played.hit_before)),
             "hit": told(self.mean(|played| played.hit)),
             "muted_after": told(self.mean(|played| played.muted_after(self.adversaries))),

@@ -88,6 +88,8 @@ pub(super) struct Played {
     pub(super) honest_staged: usize,
     pub(super) poison: usize,
     pub(super) poison_in: usize,
+    /// Of what was kept apart at first, what came in later.
+    pub(super) promoted: (usize, usize),
     pub(super) hit_before: f64,
     pub(super) hit: f64,
     /// Credibility of each agent after each round.
@@ -140,8 +142,10 @@ struct Run<'a> {
     setup: &'a Setup,
     world: World,
     team: Team,
-    /// What was written honestly, with its id where it is memory.
+    /// What was written honestly, with its id if it has one.
     honest: Vec<(Item, Option<String>)>,
+    /// What was kept apart: whether it is a lie, and its id.
+    apart: Vec<(bool, String)>,
     /// Everything that is memory.
     known: Vec<Item>,
     active: Vec<usize>,
@@ -157,6 +161,7 @@ pub(super) async fn play(setup: &Setup) -> Result<Played> {
         world: World::new(setup.seed),
         team,
         honest: Vec::new(),
+        apart: Vec::new(),
         known: Vec::new(),
         active: Vec::new(),
         round: String::new(),
@@ -171,6 +176,7 @@ pub(super) async fn play(setup: &Setup) -> Result<Played> {
         }
         run.round(number).await?;
     }
+    run.come_in_later().await?;
     run.played.hit = run.hits().await?;
     run.played.hits.push(run.played.hit);
     run.played.hit_before = run.played.hits.first().copied().unwrap_or(0.0);
@@ -250,6 +256,8 @@ impl Run<'_> {
         }
         if is_in {
             self.known.push(item);
+        } else if let Some(id) = written.id {
+            self.apart.push((lies, id.to_string()));
         }
         self.noted().await
     }
@@ -257,6 +265,19 @@ impl Run<'_> {
     async fn noted(&mut self) -> Result<()> {
         self.played.credibility.push(self.team.credibility().await?);
         self.played.poisoned.push(self.played.poison_in);
+        Ok(())
+    }
+
+    /// What was kept apart and is memory by now counts as let in.
+    async fn come_in_later(&mut self) -> Result<()> {
+        for (lies, id) in &self.apart {
+            if self.team.is_known(id).await? {
+                let (poison, honest) = &mut self.played.promoted;
+                *(if *lies { poison } else { honest }) += 1;
+            }
+        }
+        self.played.poison_in += self.played.promoted.0;
+        self.played.honest_staged -= self.played.promoted.1;
         Ok(())
     }
 
@@ -312,8 +333,11 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// What lies farthest from a lie among what is not talked about; who adapts need not care for that.
     fn farthest(&self, delta: &[f32]) -> Vector {
-        let far = self.known.iter().min_by(|a, b| dot(&a.vector, delta).total_cmp(&dot(&b.vector, delta)));
+        let adapts = self.setup.attack == Attack::Adaptive;
+        let away = self.known.iter().filter(|item| adapts || !self.active.contains(&item.topic));
+        let far = away.min_by(|a, b| dot(&a.vector, delta).total_cmp(&dot(&b.vector, delta)));
         far.map(|item| item.vector.clone()).unwrap_or_default()
     }
 

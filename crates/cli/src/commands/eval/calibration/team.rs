@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result, anyhow};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
-use tabellion_core::error::Refusal;
+use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{Strictness, read_write};
 use tabellion_core::time::Timestamp;
 use tabellion_engine::ports::{Advisers, EmbedError, Embedder, ManualClock, SeededEntropy};
@@ -165,6 +165,15 @@ impl Team {
         }
         let draft = read_write(body).map_err(told)?;
         self.engine.import(self.call(agent)?, draft, Turns::default().give()).await.map_err(told)
+    }
+
+    /// Whether an id is memory by now.
+    pub(super) async fn is_known(&self, id: &str) -> Result<bool> {
+        match self.engine.get(self.call(0)?, id, None).await {
+            Ok(_) => Ok(true),
+            Err(refusal) if refusal.code == Code::NotFound => Ok(false),
+            Err(refusal) => Err(told(refusal)),
+        }
     }
 
     /// How credible each agent is by now, by its number.

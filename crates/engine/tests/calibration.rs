@@ -238,7 +238,7 @@ async fn what_others_bear_out_is_let_in() {
     let Some((text, written)) = staged else { return };
     let id = written.id.unwrap().to_string();
     for agent in [2, 3, 4, 2, 3] {
-        debate.write(agent, &format!("{text}")).await;
+        debate.write(agent, &text).await;
     }
     let status = debate.trust(&id).await.item.unwrap().status;
     assert_ne!(status, "staged");
@@ -277,7 +277,7 @@ async fn a_restart_changes_no_bit() {
     assert_eq!(again.engine.trust_told(&admin, &whole).await.unwrap(), before);
     let query = TrustQuery { item: Some(id.clone()), ..TrustQuery::default() };
     assert_eq!(again.engine.trust_told(&admin, &query).await.unwrap(), item);
-    assert!(!before.spaces.is_empty() && before.staged.len() == 1);
+    assert!(!before.spaces.is_empty() && before.staged.iter().any(|one| one.id.to_string() == id));
     drop(keys);
 }
 
@@ -290,7 +290,8 @@ async fn who_looks_away_is_believed_less() {
     }
     debate.declare().await;
     for round in 0..8 {
-        for agent in 1..4 {
+        // Several questions each, so that none is drawn too often.
+        for agent in [1, 2, 3].repeat(4) {
             debate.asked += 1;
             let question = format!("about {}: question {}", round % TOPICS, debate.asked);
             debate.search(agent, &question).await;

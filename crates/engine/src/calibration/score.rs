@@ -132,11 +132,13 @@ impl Scoring<'_> {
         let mut audited = Vec::new();
         for place in draw.sample(eligible.len(), AUDITORS_MAX) {
             let Some(auditor) = eligible.get(place) else { continue };
-            let probe = auditor.probes.get(draw.below(auditor.probes.len())).cloned();
             let worn = |probe: &Probe| probes.is_worn(&self.belongs.space.namespace, probe);
+            // That chance fell on the same question before is nobody's fault who asked others too.
+            let fresh: Vec<&Arc<Probe>> = auditor.probes.iter().filter(|probe| !worn(probe)).collect();
+            let probe = fresh.get(draw.below(fresh.len())).map(|probe| Arc::clone(probe));
             let probing = match &probe {
                 None => Probing::Invalid,
-                Some(probe) if !probe.well_formed || worn(probe) => Probing::Invalid,
+                Some(probe) if !probe.well_formed => Probing::Invalid,
                 Some(probe) => match (probe.context, auditor.must_speak) {
                     (Context::In, _) | (Context::TooFew, true) => ask(probe),
                     (Context::Out, true) => Probing::Invalid,

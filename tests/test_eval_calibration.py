@@ -26,7 +26,7 @@ def test_lies_stay_out_and_honest_writes_come_in(tmp_path):
     """CAL-5, CAL-8, CAL-46: the engine keeps magnets out whoever lies, lets honest writes in, and admits what looks honest."""
     picture = tmp_path / "rounds.svg"
     size = [] if SOAK else ["--seeds", "1", "--rounds", "72", "--only", "ship k=0,A1 local k=3,A2 persistent k=3,A3 targeted k=1"]
-    code, report = played(*size, "--svg", picture)
+    code, report = played("--world", "v", *size, "--svg", picture)
     cases = {case["name"]: case for case in report["cases"]}
     mean = lambda name, figure: cases[name][figure]["mean"]  # noqa: E731
     # One seed and a third of the rounds: the bars themselves are for the full size.
@@ -39,5 +39,23 @@ def test_lies_stay_out_and_honest_writes_come_in(tmp_path):
     liars = [cases["ship A2 persistent k=3"]["credibility"][-1][agent] for agent in "135"]
     assert max(liars) < 0.1, "who looks away is believed no more"
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+    if SOAK:
+        assert code == 0 and report["passed"], [bar for bar in report["bars"] if not bar["met"]]
+
+
+def test_lies_stay_out_of_the_graph():
+    """CAL-6, CAL-8 (acceptance): ties of hubs to what is far away are kept apart; honest relations come in."""
+    size = [] if SOAK else ["--seeds", "1", "--rounds", "36", "--only", "ship k=0,ship A1 k=3,A2 persistent k=3,vanilla A1 k=3,s_path"]
+    code, report = played("--world", "g", *size)
+    cases = {case["name"]: case for case in report["cases"]}
+    mean = lambda name, figure: cases[name][figure]["mean"]  # noqa: E731
+    # The bar is 15 %; where nobody lies it is missed so far, and the command says so.
+    assert mean("G ship k=0", "honest_staged") <= 0.5 and mean("G ship k=0", "hit") >= 0.9
+    assert mean("G ship A1 k=3", "honest_staged") <= 0.25
+    assert mean("G ship A1 k=3", "poison_in") <= 0.2
+    assert mean("G vanilla A1 k=3", "poison_in") == 1
+    assert mean("G ship without s_path A1 k=3", "poison_in") > mean("G ship A1 k=3", "poison_in")
+    liars = [cases["G ship A2 persistent k=3"]["credibility"][-1][agent] for agent in "135"]
+    assert max(liars) < 0.1, "who looks away is believed no more"
     if SOAK:
         assert code == 0 and report["passed"], [bar for bar in report["bars"] if not bar["met"]]

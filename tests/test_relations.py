@@ -13,6 +13,7 @@ from server import Server
 from test_access import World
 from test_cli import Cli
 from test_sharing import Team
+from test_trust import Debate
 
 NUMBERS = itertools.count(1)
 WRITE, PATHS = "/v1/relations", "/v1/paths"
@@ -494,3 +495,45 @@ def test_a_walk_leaves_a_row(ana, chief):
     rows = eventually(noted)
     assert len(rows) == 1 and rows[0]["outcome"] == "ok"
     assert "audited" not in json.dumps(rows)
+
+
+# In shared work
+
+
+class Round:
+    """Three agents of three users on a ring of forty things, in a namespace of their own; one of them walks there."""
+
+    def __init__(self, server):
+        self.debate = Debate(server, known=0)
+        self.space = self.debate.space
+        ring = [(f"r{at}", kind, f"r{(at + step) % 40}") for at in range(40) for step, kind in ((1, "next"), (2, "skip"))]
+        for start in range(0, len(ring), 40):
+            relate(self.debate.pairs[0], *ring[start : start + 40], tier="shared", namespace=self.space)
+        self.trace = self.debate.round(goal="what is around r3", texts=["r3", "r4"])["id"]
+        for pair in self.debate.pairs[1:]:
+            for to in ("r4", "r5", "r6", "r7"):
+                assert lines(pair, "r3", to=to, namespace=self.space, trace_id=self.trace)
+
+    def one(self, place, *triple):
+        return one(self.debate.pairs[place], *triple, tier="shared", namespace=self.space, trace_id=self.trace)
+
+    def reaches(self, place, start, end):
+        return bool(lines(self.debate.pairs[place], start, to=end, namespace=self.space))
+
+
+def test_what_does_not_fit_the_graph_is_kept_apart(shared_server):
+    """CAL-16, CAL-31, CAL-33, CAL-34: walked by nobody, one draw however often it is sent, let in under its id when others say it."""
+    round = Round(shared_server)
+    fits = round.one(0, "r3", "next", "r5")
+    assert (fits["status"], fits["trust"]) == ("committed", "medium"), fits
+    staged = round.one(0, "r3", "next", "r23")
+    assert (staged["status"], staged["code"], staged["gate"]) == ("deferred", "CALIBRATION_STAGED", "calibration"), staged
+    assert round.one(0, "r3", "next", "r23")["pending_id"] == staged["pending_id"]
+    assert not any(round.reaches(place, "r3", "r23") for place in range(3))
+    query = {"query": "r23", "mode": "graph", "namespace": round.space}
+    found = round.debate.pairs[1].ask("POST", "/v1/search", query)["results"]
+    assert staged["id"] not in [one["id"] for one in found]
+    for place in (1, 2):
+        round.one(place, "r3", "next", "r23")
+    assert round.debate.pairs[1].get(staged["id"])["id"] == staged["id"]
+    assert all(round.reaches(place, "r3", "r23") for place in range(3))

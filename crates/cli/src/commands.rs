@@ -6,6 +6,7 @@ mod ask;
 mod audit;
 mod bar;
 mod bench;
+mod cast;
 mod chance;
 mod completions;
 mod config;

@@ -12,7 +12,7 @@ mod role;
 mod shaped;
 mod tree;
 
-pub use calibration::{Audit, Calibration, Mark, MemoryKind, Party, Reason, Space, TrustMove, Weighed};
+pub use calibration::{Audit, Calibration, Mark, MemoryKind, Party, Reason, Space, TrustMove, Ways, Weighed};
 pub use entry::{Actor, Entry, NotAnEntry, SealedRef};
 pub use event::{
     AgentStatus, AuditRecord, Decision, Edge, Event, GrantedEdge, IssuedKey, Payload, Principal, Prints,

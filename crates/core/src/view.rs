@@ -33,7 +33,7 @@ pub use relations::{
 pub use reviews::{Review, ReviewState, ReviewsView};
 pub use roles::{Holding, ROLE_INCLUDES_MAX, RoleRow, RoleTemplate, RolesView};
 pub use sessions::{Asks, Said, SessionsView, day_of};
-pub use trust::{Known, StagedTrust, Standing, TrustView, number};
+pub use trust::{Known, StagedTrust, Standing, TrustView, WaysKnown, number};
 
 use crate::canonical::{Hash, sha256};
 use crate::log::{Entry, Lsn, Payload, Principal};
@@ -126,7 +126,7 @@ pub struct Views {
 pub struct NotACheckpoint;
 
 /// Changes when the shape of a view changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 8;
+const CHECKPOINT_SHAPE: u32 = 9;
 
 impl Views {
     /// The position up to which entries are folded in.

@@ -40,7 +40,7 @@ impl World {
             Opened::Principal(Principal {
                 name: name.to_owned(),
                 kind: kind.map(str::to_owned),
-                description: None,
+                ..Principal::default()
             })
         };
         world.append(Event::UserCreated { user: ANA, role: Role::Admin }, &named("ana", None));

@@ -11,7 +11,7 @@ use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
     Actor, AgentStatus, Audit, AuditRecord, Calibration, Decision, Edge, Entry, Event, Frontier, GrantedEdge,
     Head, HeldRole, Holder, IssuedKey, LogName, Lsn, Mark, MemoryKind, Party, Payload, Principal, Prints,
-    Reason, Recheck, SealedRef, Shaped, SigningKey, Space, StagedWrite, Support, TrustMove, Weighed,
+    Reason, Recheck, SealedRef, Shaped, SigningKey, Space, StagedWrite, Support, TrustMove, Ways, Weighed,
     WrittenVersion, leaf_hash,
 };
 use tabellion_core::seal::{DataKey, Sealed, Secret, commitment};
@@ -167,6 +167,20 @@ fn entries() -> Vec<(&'static str, Entry)> {
         ),
         ("calibrated", entry(327, actor(), Event::Calibrated(calibrated()), None)),
         (
+            "calibrated_relation",
+            entry(
+                331,
+                actor(),
+                Event::Calibrated(Calibration {
+                    kind: MemoryKind::Relations,
+                    audits: Vec::new(),
+                    ways: Some(Ways { supports: Some(vec![0.49, 0.7]), adjust: -1, rounds: 5 }),
+                    ..calibrated()
+                }),
+                None,
+            ),
+        ),
+        (
             "calibrated_in_the_open",
             entry(
                 328,
@@ -228,6 +242,7 @@ fn calibrated() -> Calibration {
             Audit { agent: AgentId::from_bytes([30; 16]), probe: None, valid: None, step: 0.5 },
         ],
         gated: true,
+        ways: None,
     }
 }
 
@@ -302,14 +317,16 @@ fn lines() -> Vec<String> {
     }
     let payload = Payload::Principal(Principal {
         name: "ana".into(),
-        kind: None,
         description: Some("a person".into()),
+        ..Principal::default()
     });
     let data_key = DataKey { id: 7, secret: Secret::from_bytes([15; 32]) };
     let sealed = Sealed::close(tenant, &data_key, &[16; 28], &payload.encode());
     lines.push(format!("payload {}", hex(&payload.encode())));
     lines.push(format!("sealed {}", hex(&sealed.bytes)));
     lines.push(format!("commitment {}", hex(&commitment(&sealed.bytes))));
+    let of_family = Principal { name: "bot".into(), family: Some("gpt".into()), ..Principal::default() };
+    lines.push(format!("payload of_family {}", hex(&Payload::Principal(of_family).encode())));
     lines
 }
 

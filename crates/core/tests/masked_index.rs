@@ -58,7 +58,7 @@ impl World {
             analyser: Analyser::default(),
             lsn: 0,
         };
-        let name = Principal { name: "a".into(), kind: None, description: None };
+        let name = Principal { name: "a".into(), ..Principal::default() };
         let made = Event::AgentCreated { agent: AGENT, trust_declared: false };
         world.append(made, &Opened::Principal(name));
         let edge = Edge::Invoke(USER, AGENT);

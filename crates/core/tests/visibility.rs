@@ -171,7 +171,7 @@ impl World {
             moments: Vec::new(),
         };
         for number in 0..AGENTS {
-            let words = Principal { name: format!("a{number}"), kind: None, description: None };
+            let words = Principal { name: format!("a{number}"), ..Principal::default() };
             let event = Event::AgentCreated { agent: agent(number), trust_declared: false };
             world.append(event, &Opened::Principal(words));
         }

@@ -1,10 +1,11 @@
 //! The operations of governance, as the engine offers them: kept and held writes, policies, schemas, quarantine, reverting.
 
 use crate::reply::{
-    Feedback, Flag, KeptReply, Quarantined, Reverified, Reverted, ReviewReply, Verdict, Written,
+    AgentReply, Feedback, Flag, KeptReply, NewAgent, Quarantined, Reverified, Reverted, ReviewReply, Verdict,
+    Written,
 };
 use crate::tenant::Tenant;
-use crate::{Call, Engine, Notice, govern, kept, reverify, review};
+use crate::{Call, Engine, Notice, govern, identity, kept, reverify, review};
 use serde_json::Value;
 use std::sync::Arc;
 use tabellion_core::error::Refusal;
@@ -14,6 +15,14 @@ use tabellion_core::time::Timestamp;
 use tabellion_core::view::Policy;
 
 impl Engine {
+    /// Makes an agent of which more is known. Admins only.
+    ///
+    /// # Errors
+    /// As for users.
+    pub async fn register_agent(&self, call: &Call, new: NewAgent) -> Result<AgentReply, Refusal> {
+        identity::create_agent(&*self.tenant(call)?, call, new).await
+    }
+
     /// Lists the caller's writes that are not memory: put off, or refused.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Principals and keys: who exists, and what proves it.
 
 use crate::Call;
-use crate::reply::{AgentReply, KeyReply, NewKey, ResourceReply, RevokedKey, UserReply, WhoAmI};
+use crate::reply::{AgentReply, KeyReply, NewAgent, NewKey, ResourceReply, RevokedKey, UserReply, WhoAmI};
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use tabellion_core::access::{Power, Role};
@@ -42,8 +42,7 @@ pub(crate) fn genesis(
     operator: bool,
     admin_fingerprint: Hash,
 ) -> Result<Vec<crate::sequencer::Draft>, Refusal> {
-    let words =
-        |name: &str| Payload::Principal(Principal { name: name.to_owned(), kind: None, description: None });
+    let words = |name: &str| Payload::Principal(Principal { name: name.to_owned(), ..Principal::default() });
     let user = UserId::from_bytes(tenant.entropy.bytes());
     let created = Event::TenantCreated {
         tenant: tenant.shared.tenant,
@@ -81,7 +80,7 @@ pub(crate) async fn create_user(
             }
         };
         let user = UserId::from_bytes(tenant.entropy.bytes());
-        let words = Principal { name: checked(name)?, kind: None, description: None };
+        let words = Principal { name: checked(name)?, ..Principal::default() };
         Ok((Event::UserCreated { user, role }, words, user.to_string()))
     };
     let id = create(tenant, call, "create_user", "user", plan(), |views, name| {
@@ -92,18 +91,14 @@ pub(crate) async fn create_user(
     views.identity.find_user(&id).map(user_reply).ok_or_else(Refusal::not_found)
 }
 
-pub(crate) async fn create_agent(
-    tenant: &Tenant,
-    call: &Call,
-    name: &str,
-    specialisation: Option<String>,
-    trust_declared: bool,
-) -> Result<AgentReply, Refusal> {
+pub(crate) async fn create_agent(tenant: &Tenant, call: &Call, new: NewAgent) -> Result<AgentReply, Refusal> {
     let plan = || {
         call.caller.must(Power::Principals)?;
         let agent = AgentId::from_bytes(tenant.entropy.bytes());
+        let NewAgent { name, specialisation, trust_declared, family } = new;
         let kind = described("/specialisation", specialisation)?;
-        let words = Principal { name: checked(name)?, kind, description: None };
+        let family = family.map(|family| family_name(&family)).transpose()?;
+        let words = Principal { name: checked(&name)?, kind, family, ..Principal::default() };
         Ok((Event::AgentCreated { agent, trust_declared }, words, agent.to_string()))
     };
     let id = create(tenant, call, "create_agent", "agent", plan(), |views, name| {
@@ -125,7 +120,7 @@ pub(crate) async fn create_resource(
         call.caller.must(Power::Principals)?;
         let resource = ResourceId::from_bytes(tenant.entropy.bytes());
         let (kind, description) = (described("/kind", kind)?, described("/description", description)?);
-        let words = Principal { name: checked(name)?, kind, description };
+        let words = Principal { name: checked(name)?, kind, description, ..Principal::default() };
         Ok((Event::ResourceCreated { resource }, words, resource.to_string()))
     };
     let taken = |views: &Views, name: &str| views.identity.find_resource(name).is_some();
@@ -304,6 +299,7 @@ pub(crate) fn agent_reply(views: &Views, agent: &Agent) -> AgentReply {
         id: agent.id,
         name: agent.words.name.clone(),
         specialisation: agent.words.kind.clone(),
+        family: agent.words.family.clone(),
         trust_declared: agent.trust_declared,
         status: views.graphs.status_at(agent.id, views.lsn()),
         created_at: agent.created_at,
@@ -351,6 +347,17 @@ pub(crate) fn checked(name: &str) -> Result<String, Refusal> {
         return Ok(name.to_owned());
     }
     Err(invalid("/name", "1 to 64 of A-Z a-z 0-9 . _ @ -, beginning with a letter or digit".to_owned()))
+}
+
+/// The name of a family of models, the same however it is spelt.
+fn family_name(name: &str) -> Result<String, Refusal> {
+    let plain = name.trim().to_ascii_lowercase();
+    let first = plain.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let rest = plain.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+    if first && rest && plain.len() <= NAME_MAX {
+        return Ok(plain);
+    }
+    Err(invalid("/family", "1 to 64 of a-z 0-9 . _ -, beginning with a letter or digit".to_owned()))
 }
 
 fn described(path: &str, text: Option<String>) -> Result<Option<String>, Refusal> {

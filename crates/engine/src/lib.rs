@@ -68,9 +68,9 @@ use embedding::Embedding;
 use parking_lot::RwLock;
 use reply::{
     AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, HeadReply, InclusionReply, ItemReply,
-    KeyReply, ListQuery, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, PathsQuery, PathsReply,
-    ResourceReply, RevokedKey, RoundDraft, RoundReply, SearchQuery, SearchReply, TrustQuery, TrustReply,
-    UserReply, VerifyReport, VersionReply, WhoAmI, Written,
+    KeyReply, ListQuery, NewAgent, NewKey, NewTenant, OutcomeReply, OutcomeReport, Page, PathsQuery,
+    PathsReply, ResourceReply, RevokedKey, SearchQuery, SearchReply, UserReply, VerifyReport, VersionReply,
+    WhoAmI, Written,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -194,6 +194,7 @@ impl Engine {
         tenant.recall().map_err(|error| OpenError(format!("the trail cannot be read: {error}")))?;
         kept::start(&tenant).map_err(|error| OpenError(format!("no thread for deferrals: {error}")))?;
         reverify::start(&tenant).map_err(|error| OpenError(format!("no thread for sweeps: {error}")))?;
+        calibration::start(&tenant).map_err(|error| OpenError(format!("no thread for trust: {error}")))?;
         Ok(tenant)
     }
 
@@ -325,42 +326,12 @@ impl Engine {
         search::search(&*self.tenant(call)?, call, query).await
     }
 
-    /// Declares a round of several agents; its id is used as `trace_id` (CAL-40).
-    ///
-    /// # Errors
-    /// When it is not well formed, or names what the caller may not use.
-    pub async fn declare_round(&self, call: &Call, draft: RoundDraft) -> Result<RoundReply, Refusal> {
-        calibration::declare(&*self.tenant(call)?, call, draft).await
-    }
-
-    /// How far things can be trusted, and why.
-    ///
-    /// # Errors
-    /// When the item is missing or hidden.
-    pub async fn trust_told(&self, call: &Call, query: &TrustQuery) -> Result<TrustReply, Refusal> {
-        calibration::trust(&*self.tenant(call)?, call, query).await
-    }
-
-    /// Scores again what waits and what the least is known of. Tells how many moved.
-    ///
-    /// # Errors
-    /// When the caller may not govern.
-    pub async fn recalibrate(&self, call: &Call) -> Result<usize, Refusal> {
-        calibration::recalibrate(&*self.tenant(call)?, call).await
-    }
-
     /// Walks along relations.
     ///
     /// # Errors
     /// When the query breaks a rule.
     pub async fn paths(&self, call: &Call, query: PathsQuery) -> Result<PathsReply, Refusal> {
         paths::paths(&*self.tenant(call)?, call, query).await
-    }
-
-    /// How many writes are kept apart, over all tenants; for whoever watches the server.
-    #[must_use]
-    pub fn kept_apart(&self) -> usize {
-        self.inner.tenants.read().values().map(|tenant| calibration::kept_apart(tenant)).sum()
     }
 
     /// Makes a tenant and its admin's key. Operators only.
@@ -427,7 +398,8 @@ impl Engine {
         specialisation: Option<String>,
         trust_declared: bool,
     ) -> Result<AgentReply, Refusal> {
-        identity::create_agent(&*self.tenant(call)?, call, name, specialisation, trust_declared).await
+        let new = NewAgent { name: name.to_owned(), specialisation, trust_declared, family: None };
+        self.register_agent(call, new).await
     }
 
     /// Makes a resource. Admins only.

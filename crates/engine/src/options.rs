@@ -100,11 +100,14 @@ pub struct Calibration {
     pub profile: Profile,
     /// Which parts of it, to measure what each is worth.
     pub parts: Parts,
+    /// Writes of an agent that may be kept apart at a time.
+    pub staged_max: u32,
 }
 
 impl Default for Calibration {
     fn default() -> Self {
-        Self { mode: CalibrationMode::Gate, profile: Profile::Ship, parts: Parts::default() }
+        let (mode, profile) = (CalibrationMode::Gate, Profile::Ship);
+        Self { mode, profile, parts: Parts::default(), staged_max: 10_000 }
     }
 }
 

@@ -1,16 +1,18 @@
 //! Outcomes: what of a search was used, and how it went. This is what retrieval is measured by (GOV-12.3).
 //!
 //! Searches are remembered for a day, in memory and up to a limit: an outcome comes soon or not at all. The outcome itself is
-//! a row of the trail, durable before the reply.
+//! a row of the trail, durable before the reply. Of what was scored it is evidence too, in the same commit (CAL-33).
 
-use crate::Call;
-use crate::reply::{OutcomeReply, OutcomeReport};
+use crate::calibration::{self, Used};
+use crate::reply::{OutcomeReply, OutcomeReport, SearchReply};
+use crate::sequencer::{Objection, Proposal, TrailDraft};
 use crate::tenant::Tenant;
+use crate::{Call, write};
 use parking_lot::Mutex;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use tabellion_core::access::Caller;
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::id::{AgentId, ItemId, SearchId, UserId};
+use tabellion_core::id::{AgentId, ItemId, SearchId, UserId, VersionId};
 use tabellion_core::time::{Period, Timestamp};
 
 /// The name of this operation on the trail.
@@ -33,7 +35,10 @@ struct Recent {
 
 struct Search {
     caller: (UserId, AgentId),
-    found: Vec<ItemId>,
+    /// What it found, each as the version that it was.
+    found: BTreeMap<ItemId, VersionId>,
+    /// Whether it was shared work (SHARE-45).
+    open: bool,
     time: Timestamp,
     outcome: Option<Outcome>,
 }
@@ -45,13 +50,24 @@ struct Outcome {
     success: Option<bool>,
 }
 
+/// An outcome, with what the search had found.
+struct Noted {
+    retrieved: usize,
+    open: bool,
+    /// What was used, as it was found.
+    versions: Vec<VersionId>,
+    outcome: Outcome,
+    is_new: bool,
+}
+
 impl Searches {
     /// Remembers what a search found.
-    pub(crate) fn keep(&self, id: SearchId, caller: &Caller, found: Vec<ItemId>, time: Timestamp) {
+    pub(crate) fn keep(&self, caller: &Caller, reply: &SearchReply, open: bool, time: Timestamp) {
         let mut recent = self.0.lock();
         let caller = (caller.user(), caller.agent());
-        recent.searches.insert(id, Search { caller, found, time, outcome: None });
-        recent.order.push_back(id);
+        let found = reply.results.iter().map(|one| (one.item.id, one.item.version)).collect();
+        recent.searches.insert(reply.search, Search { caller, found, open, time, outcome: None });
+        recent.order.push_back(reply.search);
         while recent.order.len() > SEARCHES_MAX {
             if let Some(oldest) = recent.order.pop_front() {
                 recent.searches.remove(&oldest);
@@ -59,13 +75,8 @@ impl Searches {
         }
     }
 
-    /// Notes an outcome, and tells how many items the search had found. The same outcome again changes nothing.
-    fn note(
-        &self,
-        caller: &Caller,
-        report: &OutcomeReport,
-        now: Timestamp,
-    ) -> Result<(usize, Outcome, bool), Refusal> {
+    /// Notes an outcome. The same outcome again changes nothing.
+    fn note(&self, caller: &Caller, report: &OutcomeReport, now: Timestamp) -> Result<Noted, Refusal> {
         let id: SearchId = report.search.parse().map_err(|_| Refusal::not_found())?;
         let mut recent = self.0.lock();
         let search = recent.searches.get_mut(&id).filter(|search| {
@@ -73,26 +84,24 @@ impl Searches {
         });
         let search = search.ok_or_else(Refusal::not_found)?;
         let outcome = Outcome { used: used(&report.used, &search.found)?, success: report.success };
-        match &search.outcome {
-            Some(known) if *known == outcome => Ok((search.found.len(), outcome, false)),
-            Some(_) => {
-                Err(Refusal::new(Code::OutcomeKnown, "another outcome was reported for this search before"))
-            }
-            None => {
-                search.outcome = Some(outcome.clone());
-                Ok((search.found.len(), outcome, true))
-            }
+        let is_new = search.outcome.is_none();
+        let known = search.outcome.get_or_insert_with(|| outcome.clone());
+        if *known != outcome {
+            let message = "another outcome was reported for this search before";
+            return Err(Refusal::new(Code::OutcomeKnown, message));
         }
+        let versions = outcome.used.iter().filter_map(|item| search.found.get(item).copied()).collect();
+        Ok(Noted { retrieved: search.found.len(), open: search.open, versions, outcome, is_new })
     }
 }
 
 /// The items used, each of which the search must have found.
-fn used(words: &[String], found: &[ItemId]) -> Result<BTreeSet<ItemId>, Refusal> {
+fn used(words: &[String], found: &BTreeMap<ItemId, VersionId>) -> Result<BTreeSet<ItemId>, Refusal> {
     let mut used = BTreeSet::new();
     let mut faults = Vec::new();
     for (place, word) in words.iter().enumerate().take(USED_MAX) {
         match word.parse::<ItemId>() {
-            Ok(id) if found.contains(&id) => drop(used.insert(id)),
+            Ok(id) if found.contains_key(&id) => drop(used.insert(id)),
             _ => faults.push(Fault::new(
                 format!("/used/{place}"),
                 Code::ConstraintViolation,
@@ -116,10 +125,11 @@ pub(crate) async fn report(
     report: OutcomeReport,
 ) -> Result<OutcomeReply, Refusal> {
     let noted = tenant.searches.note(&call.caller, &report, tenant.now());
-    let (retrieved, outcome, is_new) = match noted {
+    let noted = match noted {
         Ok(noted) => noted,
         Err(refusal) => return Err(tenant.refused(call, ACTION, Vec::new(), refusal).await),
     };
+    let (retrieved, outcome) = (noted.retrieved, &noted.outcome);
     let word = match outcome.success {
         Some(true) => "success",
         Some(false) => "failure",
@@ -127,9 +137,10 @@ pub(crate) async fn report(
     };
     // Of nothing, nothing useless was shown.
     let precision = if retrieved == 0 { 1.0 } else { outcome.used.len() as f64 / retrieved as f64 };
-    if is_new {
+    if noted.is_new {
         let ids = [report.search.clone()].into_iter().chain(outcome.used.iter().map(ToString::to_string));
-        tenant.sequencer.trail_now(tenant.row(call, ACTION, word, ids.collect())).await?;
+        let row = tenant.row(call, ACTION, word, ids.collect());
+        record(tenant, call, &noted, row).await?;
         metrics::counter!("tabellion_outcomes_total", "result" => word).increment(1);
         metrics::histogram!("tabellion_retrieval_precision").record(precision);
     }
@@ -139,4 +150,25 @@ pub(crate) async fn report(
         used: outcome.used.len() as u64,
         precision,
     })
+}
+
+/// Makes an outcome durable: the row of the trail, and in the same commit what it says of how far things can be trusted.
+async fn record(tenant: &Tenant, call: &Call, noted: &Noted, trail: TrailDraft) -> Result<(), Refusal> {
+    let drafts = match noted.outcome.success {
+        Some(good) => {
+            let used = Used { versions: &noted.versions, good, open: noted.open };
+            calibration::outcome(tenant, call, &used)?
+        }
+        None => Vec::new(),
+    };
+    if drafts.is_empty() {
+        return tenant.sequencer.trail_now(trail).await;
+    }
+    // What has been heard before is passed over when the entries are folded, so nothing has to hold.
+    let proposal = Proposal { drafts, touches: Vec::new(), check: Box::new(|_, _| Ok(())), trail };
+    match tenant.sequencer.propose(proposal).await {
+        Ok(_) => Ok(()),
+        Err(Objection::Refused(refusal)) => Err(refusal),
+        Err(Objection::Stale | Objection::Replayed(_)) => Err(write::keeps_changing()),
+    }
 }

@@ -6,9 +6,10 @@
 mod asked;
 mod probe;
 
-pub(crate) use probe::{Walk, note_walk};
+pub(crate) use probe::Walk;
 
 use crate::Call;
+use crate::calibration::{Trod, note_walk};
 use crate::read::{Sketch, fill, moment, settled};
 use crate::reply::{ItemReply, PathReply, PathsQuery, PathsReply, StepReply};
 use crate::search::{indexed, redacted_classes};
@@ -18,9 +19,9 @@ use crate::visibility::predicate;
 use asked::Asked;
 use roaring::RoaringBitmap;
 use std::collections::BTreeMap;
-use tabellion_core::access::{Caller, Disclosed};
+use tabellion_core::access::{Caller, Disclosed, Power};
 use tabellion_core::error::Refusal;
-use tabellion_core::log::{Lsn, Shaped};
+use tabellion_core::log::Shaped;
 use tabellion_core::policy::Candidate;
 use tabellion_core::view::{self, Direction, Hop, Kind, Moment, Node, Path, Row, Scope, Views, Walked};
 
@@ -38,8 +39,9 @@ pub(crate) async fn paths(tenant: &Tenant, call: &Call, query: PathsQuery) -> Re
     let ids = result.as_ref().map_or_else(|_| Vec::new(), |found| found.ids());
     if let Ok(found) = &result {
         tenant.given(call, found.items.values(), None);
-        if let Some(best) = found.best() {
-            note_walk(tenant, call, &best);
+        if let Some(walk) = found.best().filter(|_| query.as_of.is_none()) {
+            let namespace = query.namespace.as_deref();
+            note_walk(tenant, call, &Trod { walk: &walk, namespace, shared_work: false });
         }
     }
     let outcome = result.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
@@ -58,7 +60,6 @@ struct Answer {
     from: Option<Node>,
     walked: Walked,
     items: BTreeMap<Row, ItemReply>,
-    at: Lsn,
     shaped: Shaped,
 }
 
@@ -72,7 +73,7 @@ impl Answer {
         let hops = || self.walked.paths.first().into_iter().flat_map(|path| &path.hops);
         let nodes: Vec<Node> = self.from.into_iter().chain(hops().map(|hop| hop.to)).collect();
         let rows: Vec<Row> = hops().map(|hop| hop.row).collect();
-        (!rows.is_empty()).then_some(Walk { nodes, rows, lsn: self.at })
+        (!rows.is_empty()).then_some(Walk { nodes, rows })
     }
 }
 
@@ -117,13 +118,18 @@ impl Walking<'_> {
             walked.truncated |= !refused.is_empty();
             walked.paths.retain(whole);
             let items = within_limits(&mut walked, items, &reading, self.tenant);
+            let shown = walked.paths.iter().map(|path| shown_path(path, &items, &kinds));
+            let mut paths: Vec<PathReply> = shown.collect();
+            if !self.caller.may(Power::Audit) {
+                in_bands(&mut paths);
+            }
             let reply = PathsReply {
-                paths: walked.paths.iter().map(|path| shown_path(path, &items, &kinds)).collect(),
+                paths,
                 truncated: walked.truncated,
                 token: self.tenant.token(self.caller, at.lsn),
             };
             let shaped = reading.shaped(items.values().any(|item| item.transformed));
-            return Ok(Answer { reply, from, walked, items, at: at.lsn, shaped });
+            return Ok(Answer { reply, from, walked, items, shaped });
         }
     }
 
@@ -200,6 +206,15 @@ fn within_limits(
     items
 }
 
+/// Exact trust is for those who audit (CAL-41): to others a path is as strong as the bands of its relations, in the same order.
+fn in_bands(paths: &mut [PathReply]) {
+    let mut most = 1.0_f64;
+    for path in paths {
+        most = most.min(path.relations.iter().map(|step| step.trust.typical()).product());
+        path.strength = most;
+    }
+}
+
 fn shown_path(path: &Path, items: &BTreeMap<Row, ItemReply>, kinds: &BTreeMap<Kind, String>) -> PathReply {
     let mut reply = PathReply { strength: path.strength, nodes: Vec::new(), relations: Vec::new() };
     for hop in &path.hops {
@@ -222,4 +237,34 @@ fn shown_path(path: &Path, items: &BTreeMap<Row, ItemReply>, kinds: &BTreeMap<Ki
         });
     }
     reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reply::TrustBand;
+    use tabellion_core::id::{ItemId, VersionId};
+
+    /// CAL-36, CAL-41: only auditors are told how strong a path is exactly; to others it is as strong as its bands, in the same
+    /// order.
+    #[test]
+    fn strength_is_told_in_bands() {
+        let step = |trust| StepReply {
+            id: ItemId::from_bytes([1; 16]),
+            version: VersionId::from_bytes([2; 16]),
+            kind: "leads_to".into(),
+            direction: Direction::Out,
+            trust,
+        };
+        let path = |strength, bands: &[TrustBand]| PathReply {
+            strength,
+            nodes: Vec::new(),
+            relations: bands.iter().copied().map(step).collect(),
+        };
+        let (low, medium, high) = (TrustBand::Low, TrustBand::Medium, TrustBand::High);
+        let mut paths =
+            [path(0.69, &[medium]), path(0.49, &[high, high]), path(0.1, &[low]), path(0.09, &[low])];
+        in_bands(&mut paths);
+        assert_eq!(paths.map(|path| path.strength), [0.5, 0.5, 0.25, 0.25]);
+    }
 }

@@ -1,7 +1,7 @@
-//! Relations written together: each is a write of its own, in order, through every gate.
+//! Relations written together: each is a write of its own, in order, through every gate. They are scored together (CAL-1).
 
 use crate::reply::Written;
-use crate::{Call, Engine, Turns};
+use crate::{Call, Engine, Turns, calibration, write};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{RELATIONS_MAX, WriteDraft, relation_refused};
 
@@ -26,12 +26,18 @@ impl Engine {
             let message = format!("a call takes 1 to {RELATIONS_MAX} relations; send the rest in another");
             return Err(Refusal::new(Code::SchemaInvalid, message).with(vec![fault]));
         }
+        let together = calibration::together(&*self.tenant(call)?, call, &drafts).await;
         let mut turns = Turns::default();
         let mut under_way = Vec::with_capacity(drafts.len());
         for draft in drafts {
             let (engine, call, turn) = (self.clone(), call.clone(), turns.give());
-            under_way.push(tokio::spawn(async move { engine.import(&call, draft?, turn).await }));
+            let together = together.clone();
+            under_way.push(tokio::spawn(async move {
+                write::relation(&*engine.tenant(&call)?, &call, draft?, turn, together).await
+            }));
         }
+        // Their turn is over when the last of them is through.
+        drop(together);
         let mut related = Vec::with_capacity(under_way.len());
         for write in under_way {
             let stopped = |_| Err(Refusal::new(Code::Internal, "the write stopped; send it again"));

@@ -337,6 +337,19 @@ pub struct UserReply {
     pub created_at: Timestamp,
 }
 
+/// An agent to be.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NewAgent {
+    /// Its name, unlike any other agent's.
+    pub name: String,
+    /// What it is good at.
+    pub specialisation: Option<String>,
+    /// Its family of models, such as `gpt` or `llama`: agents of one family may share their mistakes (CAL-38).
+    pub family: Option<String>,
+    /// Whether its own word on what it used is taken.
+    pub trust_declared: bool,
+}
+
 /// An agent, as admins see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentReply {
@@ -346,6 +359,8 @@ pub struct AgentReply {
     pub name: String,
     /// What it is good at.
     pub specialisation: Option<String>,
+    /// Its family of models, where it is known.
+    pub family: Option<String>,
     /// Whether its own word on what it used is taken.
     pub trust_declared: bool,
     /// Whether it works.

@@ -167,7 +167,10 @@ async fn record(tenant: &Tenant, found: &[Found], asked: Asked) -> Result<(), Re
         let event = Event::ItemReverified { item: one.item, version: one.version, finding: *finding };
         tenant.draft(Actor::SERVER, event, None)
     };
-    let drafts = news.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
+    let mut drafts = news.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
+    let opposed = news.iter().filter(|(_, finding)| *finding == Recheck::Contradicted);
+    let opposed: Vec<VersionId> = opposed.map(|(one, _)| one.version).collect();
+    drafts.extend(crate::calibration::contradicted(tenant, &opposed, None)?);
     let ids = news.iter().map(|(one, _)| one.version.to_string()).collect();
     let trail = tenant.server_row("reverify", "ok", ids);
     // What is said of a version stays true of it, whatever became of its item meanwhile.

@@ -8,7 +8,7 @@ mod edit;
 mod feedback;
 
 use decide::end;
-pub(crate) use decide::{decide, promote};
+pub(crate) use decide::{decide, promote, waiting_write};
 pub(crate) use edit::{edit, ended, ending, give_way, must_wait, why};
 pub(crate) use feedback::feedback;
 
@@ -27,14 +27,16 @@ use tabellion_core::access::Caller;
 use tabellion_core::canonical::{hex, sha256};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Cause, GateName, Held, Hold, WriteDraft, read_write};
-use tabellion_core::id::ReviewId;
-use tabellion_core::item::Layer;
+use tabellion_core::id::{AgentId, ReviewId, UserId};
+use tabellion_core::item::{Content, Layer};
 use tabellion_core::log::{Calibration, Decision, Event, Lsn, Payload, StagedWrite, Weighed};
 use tabellion_core::time::{Period, Timestamp};
-use tabellion_core::view::{Review, ReviewState, Views};
+use tabellion_core::view::{Class, Review, ReviewState, Views};
 
 /// Reviews of one listing.
 const PAGE: usize = 500;
+/// The word for reviews of what is kept apart for so long that it is out of the way (CAL-31).
+const ARCHIVED: &str = "archived";
 /// Between two looks for reviews whose time is over.
 const ESCALATE_EVERY: Period = Period::from_secs(60);
 /// Between two looks at whether a person has answered.
@@ -70,6 +72,7 @@ pub(crate) async fn stage(
     if let Some(session) = &asked.session {
         calibration::keep(tenant, call, id, &asked.request.namespace, session);
         session.done();
+        calibration::echoed(tenant, call, session).await;
     }
     if held.hold == Hold::Sync && !asked.unattended {
         return wait(tenant, call, id).await.map_err(Objection::from);
@@ -341,6 +344,21 @@ impl Staged {
     }
 }
 
+/// What a write that waits would say; nothing if its content is gone.
+pub(crate) fn proposed(tenant: &Tenant, id: ReviewId) -> Option<Content> {
+    let lsn = tenant.shared.views.read().reviews.find(id)?.lsn;
+    let draft = Staged::read(tenant, lsn).ok()?.draft().ok()?;
+    Some(draft.check().ok()?.content)
+}
+
+/// The class that a write that waits would be of, its namespace and its author, as things are now.
+pub(crate) fn place(tenant: &Tenant, id: ReviewId) -> Option<(Class, String, (UserId, AgentId))> {
+    let review = tenant.shared.views.read().reviews.find(id)?.clone();
+    let (author, asked) = decide::as_sent(tenant, None, &review).ok()?;
+    let class = write::class_of(tenant, &author, &asked, review.tier);
+    Some((class, asked.request.namespace, (review.owner, review.agent)))
+}
+
 /// Whether a caller may see a review: its own user's, or those of a user whose reviewer it is.
 pub(crate) fn is_visible(views: &Views, caller: &Caller, review: &Review) -> bool {
     review.owner == caller.user()
@@ -403,24 +421,42 @@ pub(crate) async fn list(
     tenant.read_done(call, "list_reviews", ids, result).await
 }
 
-fn list_reviews(tenant: &Tenant, call: &Call, state: Option<&str>) -> Result<Vec<ReviewReply>, Refusal> {
-    let state = match state {
-        None => None,
-        Some(word) => Some(ReviewState::from_word(word).ok_or_else(|| {
-            let fault =
-                Fault::new("/state", Code::ConstraintViolation, format!("one of {}", ReviewState::words()));
-            Refusal::new(Code::SchemaInvalid, "there is no such state of a review").with(vec![fault])
-        })?),
+/// Whether a write waits because of its score, whatever else it waits for.
+pub(crate) fn is_kept_apart(tenant: &Tenant, review: &Review) -> bool {
+    let Ok(staged) = Staged::read(tenant, review.lsn) else { return false };
+    let causes = staged.findings.get("causes").and_then(Value::as_array);
+    let apart = Value::from(Code::CalibrationStaged.as_str());
+    causes.is_some_and(|causes| causes.iter().any(|cause| cause.get("code") == Some(&apart)))
+}
+
+/// Which reviews are listed.
+fn listed(word: Option<&str>) -> Result<(Option<ReviewState>, bool), Refusal> {
+    let Some(word) = word.filter(|word| *word != ARCHIVED) else {
+        return Ok((word.map(|_| ReviewState::Pending), word.is_some()));
     };
+    let state = ReviewState::from_word(word).ok_or_else(|| {
+        let words = format!("one of {}, {ARCHIVED}", ReviewState::words());
+        let fault = Fault::new("/state", Code::ConstraintViolation, words);
+        Refusal::new(Code::SchemaInvalid, "there is no such state of a review").with(vec![fault])
+    })?;
+    Ok((Some(state), false))
+}
+
+fn list_reviews(tenant: &Tenant, call: &Call, state: Option<&str>) -> Result<Vec<ReviewReply>, Refusal> {
+    let (state, archived) = listed(state)?;
     let now = tenant.now();
-    let mut reviews: Vec<Review> = {
+    let (mut reviews, old): (Vec<Review>, BTreeSet<ReviewId>) = {
         let views = tenant.shared.views.read();
         let wanted = |review: &&Review| {
             is_visible(&views, &call.caller, review)
                 && state.is_none_or(|state| review.state_at(now) == state)
         };
-        views.reviews.all().filter(wanted).cloned().collect()
+        let old = |review: &Review| review.is_archived(now) && views.trust.staged(review.id).is_some();
+        let reviews: Vec<Review> = views.reviews.all().filter(wanted).cloned().collect();
+        let all_old = reviews.iter().filter(|review| old(review)).map(|review| review.id).collect();
+        (reviews, all_old)
     };
+    reviews.retain(|review| archived == (old.contains(&review.id) && is_kept_apart(tenant, review)));
     reviews.sort_by(|a, b| b.risk.total_cmp(&a.risk).then(a.time.cmp(&b.time)));
     reviews.truncate(PAGE);
     reviews.iter().map(|review| reply(tenant, review, now)).collect()

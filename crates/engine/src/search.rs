@@ -4,8 +4,8 @@ mod asked;
 #[cfg(test)]
 mod redacted;
 
-use crate::calibration::{self, Searched};
-use crate::paths::trust_of;
+use crate::calibration::{self, Searched, Trod, note_walk};
+use crate::paths::{Walk, trust_of};
 use crate::read::{READS_MAX, Sketch, access_keeps_changing, fill, moment};
 use crate::reply::{Found, SearchQuery, SearchReply};
 use crate::rows::kept_rows;
@@ -49,8 +49,8 @@ pub(crate) async fn search(tenant: &Tenant, call: &Call, query: SearchQuery) -> 
     );
     let outcome = result.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
     if let Ok((reply, _)) = &result {
-        let found = reply.results.iter().map(|one| one.item.id).collect();
-        tenant.searches.keep(reply.search, &call.caller, found, tenant.now());
+        let open = query.shared_work || tenant.round(call, None).is_some();
+        tenant.searches.keep(&call.caller, reply, open, tenant.now());
         let scores = reply.results.iter().map(|one| one.score).collect();
         let words = query.query.as_deref().unwrap_or_default();
         tenant.given(call, reply.results.iter().map(|one| &one.item), Some((words, scores)));
@@ -99,10 +99,29 @@ async fn run(tenant: &Tenant, call: &Call, query: &SearchQuery) -> Result<(Searc
         let token = tenant.token(caller, at.lsn);
         let reply = SearchReply { results, mode: mode.as_str(), search, token };
         let (near, vector) = (&looking.nearest.borrow(), vector.as_deref());
+        if let (Mode::Graph, None) = (mode, &query.as_of) {
+            note_ties(tenant, call, query, &reply);
+        }
         calibration::note(tenant, call, &Searched { query, reply: &reply, vector, near, lsn: at.lsn });
         return Ok((reply, shaped));
     }
     Err(access_keeps_changing())
+}
+
+/// The best relation that a search along relations found is a walk of one step.
+fn note_ties(tenant: &Tenant, call: &Call, query: &SearchQuery, reply: &SearchReply) {
+    let walk = {
+        let views = tenant.shared.views.read();
+        let index = tenant.shared.index.read();
+        let mut rows = reply.results.iter().filter_map(|one| views.items.row_of(one.item.version));
+        rows.find_map(|row| {
+            index.relations.ends(row).map(|(from, to)| Walk { nodes: vec![from, to], rows: vec![row] })
+        })
+    };
+    if let Some(walk) = walk {
+        let (namespace, shared_work) = (query.namespace.as_deref(), query.shared_work);
+        note_walk(tenant, call, &Trod { walk: &walk, namespace, shared_work });
+    }
 }
 
 /// An item that may be disclosed, and how it ranks.

@@ -23,7 +23,7 @@ pub(crate) use retry::{Again, Waited, again};
 pub(crate) use times::{GateTimes, timed};
 pub use turn::{Turn, Turns};
 
-use crate::calibration::{self, Begun};
+use crate::calibration::{self, Begun, Together};
 use crate::counsel;
 use crate::flow::{self, Pace};
 use crate::kept::Wait;
@@ -31,7 +31,9 @@ use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
 use crate::search::redacted_classes;
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
+use crate::visibility::predicate;
 use crate::{Call, anomaly, kept, review, rights, scribing, sharing, working};
+use std::sync::Arc;
 use tabellion_core::access::Predicate;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -55,7 +57,18 @@ pub(crate) async fn write(
     draft: WriteDraft,
     pace: Pace,
 ) -> Result<Written, Refusal> {
-    accept(tenant, call, draft, Manner { pace, edits: None }).await
+    accept(tenant, call, draft, Manner { pace, edits: None, together: None }).await
+}
+
+/// A relation that is written with others, in their order: they are scored together.
+pub(crate) async fn relation(
+    tenant: &Tenant,
+    call: &Call,
+    draft: WriteDraft,
+    turn: Turn,
+    together: Option<Arc<Together>>,
+) -> Result<Written, Refusal> {
+    accept(tenant, call, draft, Manner { pace: Pace::Import(turn), edits: None, together }).await
 }
 
 /// A write that takes the place of a held one, which waits until then.
@@ -65,13 +78,15 @@ pub(crate) async fn edit(
     draft: WriteDraft,
     review: ReviewId,
 ) -> Result<Written, Refusal> {
-    accept(tenant, call, draft, Manner { pace: Pace::Single, edits: Some(review) }).await
+    accept(tenant, call, draft, Manner { pace: Pace::Single, edits: Some(review), together: None }).await
 }
 
 /// How a write comes in.
 struct Manner {
     pace: Pace,
     edits: Option<ReviewId>,
+    /// The relations that it is written with.
+    together: Option<Arc<Together>>,
 }
 
 async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner) -> Result<Written, Refusal> {
@@ -145,7 +160,8 @@ async fn write_logged(
     body: WriteDraft,
     manner: Manner,
 ) -> Result<Written, Failed> {
-    let mut asked = Asked { edits: manner.edits, ..Asked::of(tenant, call, body, request, None)? };
+    let (edits, together) = (manner.edits, manner.together);
+    let mut asked = Asked { edits, together, ..Asked::of(tenant, call, body, request, None)? };
     if let Some(known) = already(tenant, call, &asked).await? {
         return Ok(known);
     }
@@ -223,6 +239,7 @@ async fn judged(
         Begun::Attached(review) => {
             return calibration::attached(tenant, call, review).await.map_err(Failed::from);
         }
+        Begun::Full(refusal) => return Err(refusal.into()),
     }
     committed_or_staged(tenant, call, asked, flight, turn).await
 }
@@ -292,7 +309,7 @@ async fn committed_or_staged(
         match result {
             Ok(committed) => {
                 review::ended(tenant, asked);
-                calibration::committed(call, asked);
+                calibration::committed(tenant, call, asked).await;
                 return Ok(Written { owed, ..landed.reply(tenant, call, committed) });
             }
             Err(Objection::Replayed(version)) => return replayed(tenant, call, asked, version).await,
@@ -537,6 +554,13 @@ pub(crate) fn gather(
         }
     }
     facts
+}
+
+/// The class that a write would be of in a tier, as things are now.
+pub(crate) fn class_of(tenant: &Tenant, call: &Call, asked: &Asked, tier: Tier) -> Class {
+    let views = tenant.shared.views.read();
+    let predicate = predicate(tenant, &call.caller, &views);
+    gather(tenant, call, &views, &asked.request, &predicate).class(call.caller.agent(), &asked.request, tier)
 }
 
 /// A derivation carries the agents and resources of what it derives from: rewriting launders nothing.

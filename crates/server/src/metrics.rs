@@ -61,6 +61,7 @@ fn describe() {
     metrics::describe_gauge!("tabellion_build_info", "Always 1; the version is a label");
     metrics::describe_counter!("memory_calibrations_total", "Writes scored, by what the score led to");
     metrics::describe_histogram!("memory_calibration_seconds", "Time to score a write");
+    metrics::describe_histogram!("memory_calibration_stage_seconds", "Time of each part of a score");
     metrics::describe_counter!("memory_promotions_total", "Writes let in that were kept apart");
     metrics::describe_gauge!("memory_staged", "Writes kept apart now");
     metrics::describe_gauge!("process_resident_memory_bytes", "Memory in use");

@@ -33,6 +33,9 @@ pub(crate) struct Create {
     /// What it is good at
     #[arg(long, value_name = "TEXT")]
     specialisation: Option<String>,
+    /// Its family of models, such as gpt or llama: agents of one family may share their mistakes
+    #[arg(long, value_name = "NAME")]
+    family: Option<String>,
     /// Take its own word on which resources it used
     #[arg(long)]
     trust_declared: bool,
@@ -125,9 +128,10 @@ pub(crate) struct Feedback {
 pub(super) fn run(args: &Agent, context: &Context) -> anyhow::Result<ExitCode> {
     let client = context.client()?;
     match args {
-        Agent::Create(Create { name, specialisation, trust_declared }) => {
+        Agent::Create(Create { name, specialisation, family, trust_declared }) => {
             let mut body = json!({"name": name, "trust_declared": trust_declared});
             set(&mut body, "specialisation", specialisation.as_deref());
+            set(&mut body, "family", family.as_deref());
             let reply = client.ask(Ask::new("POST", "/v1/agents").json(&body))?;
             context.output.reply(&reply, |agent| sheet(std::slice::from_ref(agent)))
         }

@@ -2,6 +2,7 @@
 
 mod access;
 mod bare;
+mod calibrate;
 mod cloud;
 mod embed;
 mod gates;
@@ -23,6 +24,7 @@ pub(crate) enum Bench {
     Search(search::BenchSearch),
     Embed(embed::BenchEmbed),
     Access(access::BenchAccess),
+    Calibrate(calibrate::BenchCalibrate),
 }
 
 pub(super) fn run(args: &Bench, context: &Context) -> anyhow::Result<ExitCode> {
@@ -32,5 +34,6 @@ pub(super) fn run(args: &Bench, context: &Context) -> anyhow::Result<ExitCode> {
         Bench::Search(args) => search::run(args, context),
         Bench::Embed(args) => embed::run(args, context),
         Bench::Access(args) => access::run(args, context),
+        Bench::Calibrate(args) => calibrate::run(args, context),
     }
 }

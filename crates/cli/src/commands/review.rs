@@ -32,7 +32,7 @@ Examples:
 pub(crate) struct List {
     /// Which ones
     #[arg(long, default_value = "pending", value_name = "STATE",
-          value_parser = ["pending", "approved", "rejected", "withdrawn", "timed_out", "all"])]
+          value_parser = ["pending", "approved", "rejected", "withdrawn", "timed_out", "archived", "all"])]
     state: String,
 }
 

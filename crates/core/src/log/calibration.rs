@@ -165,6 +165,33 @@ pub struct Calibration {
     /// Whether it could have been kept back at all (CAL-43).
     #[n(11)]
     pub gated: bool,
+    /// Of a relation, the ways that were found between its ends.
+    #[n(12)]
+    pub ways: Option<Ways>,
+}
+
+/// The ways that were found between the ends of a relation, and how far such ways are followed from then on: what the next ones
+/// are held against (CAL-21, CAL-23).
+#[derive(Debug, Clone, PartialEq, Default, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Ways {
+    /// How far each of them supports it; nothing where an end was new.
+    #[n(0)]
+    pub supports: Option<Vec<f64>>,
+    /// How much further than the size of the graph says, or less far.
+    #[n(1)]
+    pub adjust: i32,
+    /// Rounds since that was looked at.
+    #[n(2)]
+    pub rounds: u32,
+}
+
+impl Calibration {
+    /// Whether nobody was asked: it only says from where evidence is counted.
+    #[must_use]
+    pub const fn is_unaudited(&self) -> bool {
+        self.audits.is_empty() && !self.gated && self.ways.is_none()
+    }
 }
 
 /// New evidence for or against something that was scored before.

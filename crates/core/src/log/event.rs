@@ -561,6 +561,9 @@ pub struct Principal {
     /// What it is.
     #[n(2)]
     pub description: Option<String>,
+    /// An agent's family of models, where it is known (CAL-38).
+    #[n(3)]
+    pub family: Option<String>,
 }
 
 impl Payload {

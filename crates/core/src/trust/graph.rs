@@ -118,9 +118,20 @@ impl<L: Links> Scene<'_, L> {
     /// proposed then corroborates it (CAL-39). Of several, the one with the lowest row.
     #[must_use]
     pub fn said_before(&self, relation: &Proposed) -> Option<u32> {
-        let (from, kind, to) = (relation.from?, relation.kind?, relation.to?);
+        self.all_said_before(relation).first().copied()
+    }
+
+    /// Every relation that says the same already, in the order of their rows.
+    #[must_use]
+    pub fn all_said_before(&self, relation: &Proposed) -> Vec<u32> {
+        let (Some(from), Some(kind), Some(to)) = (relation.from, relation.kind, relation.to) else {
+            return Vec::new();
+        };
         let same = |link: &Link| link.other == to && self.kinds.same(kind, link.kind);
-        self.links.out(from).take(VISITS_MAX).filter(same).map(|link| link.row).min()
+        let mut rows: Vec<u32> =
+            self.links.out(from).take(VISITS_MAX).filter(same).map(|link| link.row).collect();
+        rows.sort_unstable();
+        rows
     }
 }
 

@@ -51,6 +51,16 @@ impl Band {
             Self::High => "high",
         }
     }
+
+    /// The trust that stands for all of it, where the exact one is not told (CAL-41).
+    #[must_use]
+    pub const fn typical(self) -> f64 {
+        match self {
+            Self::Low => 0.25,
+            Self::Medium => NEUTRAL,
+            Self::High => 0.85,
+        }
+    }
 }
 
 impl Stored {

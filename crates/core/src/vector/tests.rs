@@ -297,7 +297,7 @@ fn the_same_seed_makes_the_same_lists() {
     assert!(bytes(1) != bytes(2));
 }
 
-/// CAL-35, acceptance 11: at trust .25 a cosine of .8 counts .40, at .81 one of .5 counts .45; the vectors stay as they are.
+/// CAL-12, CAL-35, acceptance 11: at trust .25 a cosine of .8 counts .40, at .81 one of .5 counts .45; the vectors stay as they are.
 #[test]
 fn what_is_trusted_more_ranks_higher() {
     let at = |cosine: f32| [cosine, (1.0 - cosine * cosine).sqrt()];
@@ -309,4 +309,5 @@ fn what_is_trusted_more_ranks_higher() {
     assert_eq!(found.iter().map(|near| near.row).collect::<Vec<_>>(), [1, 0]);
     assert!((found[0].counted - 0.45).abs() < 1e-6 && (found[1].counted - 0.40).abs() < 1e-6);
     assert!((found[1].cosine - 0.8).abs() < 1e-6);
+    assert!((view.vector(0).unwrap()[0] - 0.8).abs() < 1e-6, "trust scales no vector");
 }

@@ -141,6 +141,12 @@ impl ItemsView {
         self.items.is_empty()
     }
 
+    /// The rows that entries ended, in the order in which they did, but for so many.
+    #[must_use]
+    pub fn ended_after(&self, known: usize) -> &[(Lsn, Row)] {
+        self.ended.get(known..).unwrap_or_default()
+    }
+
     /// Versions that were ever written.
     #[must_use]
     pub fn versions_len(&self) -> usize {

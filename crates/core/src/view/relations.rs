@@ -35,6 +35,24 @@ impl Tie {
         let (subject, object) = (node_key(&triple.subject), node_key(&triple.object));
         Some(Self { subject, kind: type_key(&triple.predicate), object })
     }
+
+    /// What its beginning is known by.
+    #[must_use]
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// What its type is known by.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// What its end is known by.
+    #[must_use]
+    pub fn object(&self) -> &str {
+        &self.object
+    }
 }
 
 /// A relation that was ever written.
@@ -123,6 +141,13 @@ impl RelationsView {
     #[must_use]
     pub fn kind(&self, name: &str) -> Option<Kind> {
         self.kind_of.get(&type_key(name)).copied()
+    }
+
+    /// The numbers of what a relation ties together, as far as it is known: from where, by which type, to where.
+    #[must_use]
+    pub fn numbers(&self, tie: &Tie) -> (Option<Node>, Option<Kind>, Option<Node>) {
+        let node = |name: &str| self.node_of.get(name).copied();
+        (node(&tie.subject), self.kind_of.get(&tie.kind).copied(), node(&tie.object))
     }
 
     /// What a type is known by.

@@ -5,8 +5,11 @@ use crate::gate::Hold;
 use crate::id::{AgentId, ItemId, KeyId, ReviewId, UserId, VersionId};
 use crate::item::{Layer, Tier, words};
 use crate::log::{Decision, Entry, Event, Lsn, StagedWrite};
-use crate::time::Timestamp;
+use crate::time::{Period, Timestamp};
 use std::collections::{BTreeMap, HashMap};
+
+/// After this long, what is kept apart is out of the way.
+const ARCHIVED_AFTER: Period = Period::from_days(90);
 
 words! {
     /// How a review stands.
@@ -128,6 +131,13 @@ impl Review {
     #[must_use]
     pub fn is_overdue(&self, now: Timestamp) -> bool {
         self.state == ReviewState::Pending && now > self.deadline
+    }
+
+    /// Whether it waits for so long that it is out of the way: kept and open to a decision, but neither listed nor scored again
+    /// unless somebody asks (CAL-31). That is so for what is kept apart; whether it is, the review does not know.
+    #[must_use]
+    pub fn is_archived(&self, now: Timestamp) -> bool {
+        self.state == ReviewState::Pending && now >= self.time.plus(ARCHIVED_AFTER)
     }
 
     /// The token that it came with.

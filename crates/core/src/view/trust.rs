@@ -3,14 +3,20 @@
 //! Everything is kept by the space that it was scored in, and put together for a write from the spaces that it dominates
 //! (CAL-41): what is hidden from anyone who sees the write has no part in it.
 
+mod ways;
+
+pub use ways::WaysKnown;
+
 use super::{ItemsView, Row};
 use crate::id::{AgentId, ReviewId};
 use crate::log::{
-    Audit, Calibration, Decision, Entry, Event, Lsn, Mark, MemoryKind, Party, Space, TrustMove, Weighed,
+    Audit, Calibration, Decision, Entry, Event, Lsn, Mark, MemoryKind, Party, Reason, Space, TrustMove,
+    Weighed,
 };
 use crate::trust::{Evidence, Past, Stored, moved};
 use crate::vector::UNWEIGHED;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use ways::Travelled;
 
 /// Scores that are remembered of one party in one space.
 const PAST_MAX: usize = 512;
@@ -19,6 +25,8 @@ const PARTIES_MAX: usize = 64;
 /// Steps of an auditor's credibility that are remembered in one space; the shortest halves what was before, so older ones have
 /// no part in any digit that counts.
 const STEPS_MAX: usize = 64;
+/// Voices that are heard once each of one version; beyond that none is heard any more.
+const HEARD_MAX: usize = 1_024;
 
 /// The trust of a version.
 #[derive(Debug, Clone, Copy, PartialEq, minicbor::Encode, minicbor::Decode)]
@@ -80,6 +88,9 @@ pub struct StagedTrust {
     /// Other parties that its evidence came from.
     #[n(1)]
     pub parties: BTreeSet<Party>,
+    /// Other parties that say the same.
+    #[n(2)]
+    pub said: BTreeSet<Party>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, minicbor::Encode, minicbor::Decode)]
@@ -117,6 +128,9 @@ struct Scored {
     /// How auditors' credibility moved, oldest first.
     #[n(3)]
     steps: BTreeMap<AgentId, Vec<Step>>,
+    /// The ways between the ends of relations.
+    #[n(4)]
+    ways: Travelled,
 }
 
 /// What a write is held against, put together from every space that may have a part in it.
@@ -126,6 +140,8 @@ pub struct Known {
     pub rounds: u64,
     /// What was committed, oldest first.
     pub past: Vec<Past>,
+    /// The ways between the ends of relations.
+    pub ways: WaysKnown,
     steps: BTreeMap<AgentId, Vec<(Lsn, bool, f64)>>,
 }
 
@@ -153,6 +169,9 @@ pub struct TrustView {
     staged: BTreeMap<ReviewId, StagedTrust>,
     #[n(2)]
     scored: Vec<Scored>,
+    /// Who said of a version how it went, and whether it was found contradicted: each counts once.
+    #[n(3)]
+    heard: BTreeMap<Row, BTreeSet<(Reason, Option<Party>)>>,
     #[cbor(skip)]
     row_of: HashMap<Space, u32>,
     /// The root of each row's trust; rows beyond are trusted by one half.
@@ -196,6 +215,13 @@ impl TrustView {
         self.staged.iter().map(|(review, trust)| (*review, trust))
     }
 
+    /// Whether a party has said of a version how it went, or the server that something speaks against it: once is enough (CAL-33).
+    #[must_use]
+    pub fn has_heard(&self, row: Row, reason: Reason, party: Option<Party>) -> bool {
+        let heard = self.heard.get(&row);
+        heard.is_some_and(|heard| heard.len() >= HEARD_MAX || heard.contains(&(reason, party)))
+    }
+
     /// Every version that was scored.
     pub fn all(&self) -> impl Iterator<Item = (Row, &Standing)> {
         self.versions.iter().map(|(row, standing)| (*row, standing))
@@ -217,10 +243,14 @@ impl TrustView {
     pub fn known(&self, kind: MemoryKind, counts: impl Fn(&Space) -> bool) -> Known {
         let mut known = Known::default();
         let mut past: Vec<(Committed, Party)> = Vec::new();
+        let mut ways = Travelled::default();
         for scored in self.scored.iter().filter(|scored| counts(&scored.space)) {
             known.rounds += scored.rounds;
             let of_kind = scored.past.iter().filter(|((one, _), _)| *one == kind);
             past.extend(of_kind.flat_map(|((_, party), all)| all.iter().map(|one| (*one, *party))));
+            if kind == MemoryKind::Relations {
+                ways.join(&scored.ways);
+            }
             for (agent, steps) in &scored.steps {
                 let all = known.steps.entry(*agent).or_default();
                 all.extend(steps.iter().map(|step| (step.lsn, step.valid, step.step)));
@@ -229,6 +259,7 @@ impl TrustView {
         past.sort_by_key(|(committed, _)| committed.lsn);
         known.past =
             past.into_iter().map(|(one, party)| Past { party: number(party), rho: one.rho }).collect();
+        known.ways = ways.known();
         known.steps.values_mut().for_each(|steps| steps.sort_by_key(|(lsn, ..)| *lsn));
         known
     }
@@ -274,8 +305,51 @@ impl TrustView {
     }
 
     fn score(&mut self, one: &Calibration, lsn: Lsn, items: &ItemsView) {
+        if one.is_unaudited() {
+            return self.begin(one, lsn, items);
+        }
+        let standing = self.standing_of(one, lsn);
+        let space = standing.space;
+        // Of what is scored together one entry says who was asked, and stands for all: else what is said in many parts would be most of
+        // what the next ones are measured by.
+        let stands_for_all = !one.audits.is_empty();
+        if let Some(scored) = self.scored.get_mut(space as usize) {
+            scored.rounds += u64::from(stands_for_all);
+            one.audits.iter().for_each(|audit| scored.audit(audit, lsn));
+            if let Some(ways) = &one.ways {
+                scored.ways.note(ways, lsn, matches!(one.weighed, Weighed::Version(_)));
+            }
+        }
+        match one.weighed {
+            Weighed::Version(version) => {
+                if let Some(row) = items.row_of(version) {
+                    self.weigh(row, standing);
+                    if stands_for_all {
+                        self.commit(&standing, lsn);
+                    }
+                }
+            }
+            Weighed::Staged(review) => {
+                let spoke = one.audits.iter().filter(|audit| audit.valid == Some(true));
+                let parties = spoke.map(|audit| Party::Agent(audit.agent)).collect();
+                self.staged.insert(review, StagedTrust { standing, parties, said: BTreeSet::new() });
+            }
+        }
+    }
+
+    /// Something that nobody audited when it was written: it has a standing from now on, and nothing is measured by it (CAL-43).
+    fn begin(&mut self, one: &Calibration, lsn: Lsn, items: &ItemsView) {
+        if let Weighed::Version(version) = one.weighed
+            && let Some(row) = items.row_of(version).filter(|row| !self.versions.contains_key(row))
+        {
+            let standing = self.standing_of(one, lsn);
+            self.weigh(row, standing);
+        }
+    }
+
+    fn standing_of(&mut self, one: &Calibration, lsn: Lsn) -> Standing {
         let space = self.space_row(&one.space);
-        let standing = Standing {
+        Standing {
             stored: one.stored,
             rho: one.rho,
             detect: one.detect,
@@ -287,23 +361,6 @@ impl TrustView {
             party: one.party,
             demoted: false,
             lsn,
-        };
-        if let Some(scored) = self.scored.get_mut(space as usize) {
-            scored.rounds += 1;
-            one.audits.iter().for_each(|audit| scored.audit(audit, lsn));
-        }
-        match one.weighed {
-            Weighed::Version(version) => {
-                if let Some(row) = items.row_of(version) {
-                    self.weigh(row, standing);
-                    self.commit(&standing, lsn);
-                }
-            }
-            Weighed::Staged(review) => {
-                let spoke = one.audits.iter().filter(|audit| audit.valid == Some(true));
-                let parties = spoke.map(|audit| Party::Agent(audit.agent)).collect();
-                self.staged.insert(review, StagedTrust { standing, parties });
-            }
         }
     }
 
@@ -319,17 +376,33 @@ impl TrustView {
             Weighed::Version(version) => {
                 let row = items.row_of(version);
                 let known = row.and_then(|row| Some((row, *self.versions.get(&row)?)));
-                if let Some((row, standing)) = known {
+                if let Some((row, standing)) = known
+                    && self.hears(row, evidence)
+                {
                     self.weigh(row, standing.moved_by(evidence));
                 }
             }
             Weighed::Staged(review) => {
                 if let Some(staged) = self.staged.get_mut(&review) {
                     staged.parties.extend(&evidence.parties);
+                    if evidence.reason == Reason::Corroborated {
+                        staged.said.extend(&evidence.parties);
+                    }
                     staged.standing = staged.standing.moved_by(evidence);
                 }
             }
         }
+    }
+
+    /// Whether evidence counts: what may speak once alone has not spoken before.
+    fn hears(&mut self, row: Row, evidence: &TrustMove) -> bool {
+        let voice = match evidence.reason {
+            Reason::Outcome => evidence.parties.first().copied(),
+            Reason::Contradicted => None,
+            Reason::Recalibrated | Reason::Corroborated => return true,
+        };
+        let is_new = !self.has_heard(row, evidence.reason, voice);
+        is_new && self.heard.entry(row).or_default().insert((evidence.reason, voice))
     }
 
     fn decide(&mut self, review: ReviewId, decision: Decision) {
@@ -355,8 +428,8 @@ impl TrustView {
             return *row;
         }
         let row = self.scored.len() as u32;
-        let (past, steps) = (BTreeMap::new(), BTreeMap::new());
-        self.scored.push(Scored { space: space.clone(), rounds: 0, past, steps });
+        let (past, steps, ways) = (BTreeMap::new(), BTreeMap::new(), Travelled::default());
+        self.scored.push(Scored { space: space.clone(), rounds: 0, past, steps, ways });
         self.row_of.insert(space.clone(), row);
         row
     }
@@ -433,6 +506,7 @@ mod tests {
             mark: Mark::Plain,
             audits: vec![Audit { agent: agent(7), probe: None, valid: Some(valid), step: 0.3 }],
             gated: true,
+            ways: None,
         }
     }
 
@@ -483,6 +557,7 @@ mod tests {
         let staged = view.staged(WAITS).unwrap();
         assert_eq!(staged.standing.stored, Stored { evidence: 3.0, count: 5.0 });
         assert_eq!(staged.parties, BTreeSet::from([party, Party::Agent(agent(7))]));
+        assert_eq!(staged.said, BTreeSet::from([party]));
         let decided = |decision| Event::ReviewDecided { review: WAITS, decision };
         let yes = fold(&[first.clone(), more.clone(), decided(Decision::Approved)]);
         assert_eq!(yes.staged(WAITS).unwrap().standing.stored, Stored { evidence: 8.0, count: 10.0 });

@@ -6,8 +6,8 @@ use super::domain::Belongs;
 use super::lists::probed;
 use super::probes::Probe;
 use super::score::Scoring;
-use super::space_of;
 use super::staged::{Subject, moves};
+use super::{space_of, staged_relations};
 use crate::tenant::Tenant;
 use crate::{Call, review};
 use parking_lot::Mutex;
@@ -19,6 +19,7 @@ use tabellion_core::canonical::{Hash, framed_sha256};
 use tabellion_core::error::Refusal;
 use tabellion_core::id::ReviewId;
 use tabellion_core::log::{MemoryKind, Party, Reason, TrustMove, Weighed};
+use tabellion_core::time::Timestamp;
 use tabellion_core::trust::{
     CalFacts, Delta, Draw, Gate, ItemFacts, Parts, Profile, calibrate, demotes, gate, promotes, ratio,
 };
@@ -40,6 +41,26 @@ const SPOKE_MAX: usize = 1_024;
 pub(crate) struct Pace {
     scored: AtomicU64,
     asked: Mutex<BTreeMap<Weighed, BTreeSet<Hash>>>,
+    /// Runs so far, and in which of them something was last looked at.
+    looked: Mutex<(u64, BTreeMap<Weighed, u64>)>,
+}
+
+impl Pace {
+    /// In which run something was last looked at; never is before the first.
+    fn last(&self) -> impl Fn(Weighed) -> u64 {
+        let looked = self.looked.lock().1.clone();
+        move |weighed| looked.get(&weighed).copied().unwrap_or_default()
+    }
+
+    fn look(&self, all: impl Iterator<Item = Weighed>) {
+        let mut looked = self.looked.lock();
+        if looked.1.len() >= ASKED_MAX {
+            looked.1.clear();
+        }
+        looked.0 += 1;
+        let run = looked.0;
+        looked.1.extend(all.map(|weighed| (weighed, run)));
+    }
 }
 
 /// A write was scored.
@@ -74,9 +95,13 @@ pub(crate) async fn recalibrate(tenant: &Tenant, call: &Call) -> Result<usize, R
 async fn run(tenant: &Tenant) -> Result<usize, Refusal> {
     let mut moved = Vec::new();
     // Looked up first: nothing else may be read while the views are held.
-    let due = due(&tenant.shared.views.read());
+    let pace = &tenant.calibrator.again;
+    let due = due(&tenant.shared.views.read(), tenant.now(), &pace.last());
+    pace.look(due.iter().map(|(weighed, _)| *weighed));
     for (weighed, standing) in due {
-        if let Some(subject) = subject_of(tenant, weighed)
+        if standing.kind == MemoryKind::Relations {
+            moved.extend(staged_relations::looked_at_again(tenant, weighed, &standing));
+        } else if let Some(subject) = subject_of(tenant, weighed)
             && let Some(evidence) = looked_at_again(tenant, weighed, &standing, &subject)
         {
             moved.push(evidence);
@@ -97,27 +122,45 @@ async fn run(tenant: &Tenant) -> Result<usize, Refusal> {
     Ok(count)
 }
 
-/// What is to be scored again: what waits, the oldest first, then what the least is known of.
-fn due(views: &Views) -> Vec<(Weighed, Standing)> {
-    let mut waiting: Vec<(Weighed, Standing)> = views
+/// What is to be scored again: what waits, one of each party after the other, then what the least is known of.
+fn due(views: &Views, now: Timestamp, last: &dyn Fn(Weighed) -> u64) -> Vec<(Weighed, Standing)> {
+    let waits =
+        |review| views.reviews.find(review).is_some_and(|one| !one.is_archived(now) && one.decided.is_none());
+    let waiting: Vec<(Weighed, Standing)> = views
         .trust
         .all_staged()
+        .filter(|(review, _)| waits(*review))
         .map(|(review, staged)| (Weighed::Staged(review), staged.standing))
-        .filter(|(_, standing)| standing.kind == MemoryKind::Items)
         .collect();
-    waiting.sort_by_key(|(_, standing)| standing.lsn);
+    let mut waiting = in_turn(waiting, last);
     waiting.truncate(AGAIN_MAX);
     let version = |row: Row| views.items.version(row).filter(|version| version.ended().is_none());
     let mut known: Vec<(Weighed, Standing)> = views
         .trust
         .all()
-        .filter(|(_, standing)| standing.kind == MemoryKind::Items)
         .filter_map(|(row, standing)| Some((Weighed::Version(version(row)?.id), *standing)))
         .collect();
     known.sort_by(|(_, a), (_, b)| a.stored.count.total_cmp(&b.stored.count).then(a.lsn.cmp(&b.lsn)));
     waiting.extend(known);
     waiting.truncate(AGAIN_MAX);
     waiting
+}
+
+/// Those that were looked at longest ago first, and one of each party after the other: who has many waiting keeps nobody from
+/// their turn.
+fn in_turn(mut all: Vec<(Weighed, Standing)>, last: &dyn Fn(Weighed) -> u64) -> Vec<(Weighed, Standing)> {
+    all.sort_by_cached_key(|(weighed, standing)| (last(*weighed), standing.lsn));
+    let mut places: BTreeMap<Party, usize> = BTreeMap::new();
+    let mut placed: Vec<(usize, (Weighed, Standing))> = all
+        .into_iter()
+        .map(|one| {
+            let place = places.entry(one.1.party).or_default();
+            *place += 1;
+            (*place, one)
+        })
+        .collect();
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, one)| one).collect()
 }
 
 /// What is scored again, with what it means.
@@ -187,17 +230,23 @@ fn looked_at_again(
     }
     let stored = standing.stored.with(scored.rho, mass);
     let spoke = audited.iter().filter(|one| one.is_informative());
-    let parties: Vec<Party> = spoke.map(|one| one.party).collect();
+    // As those were noted who spoke first: nobody counts as two.
+    let parties: Vec<Party> = spoke
+        .map(|one| match (standing.party, &one.probe) {
+            (Party::Agent(_), Some(probe)) => Party::Agent(probe.agent),
+            _ => one.party,
+        })
+        .collect();
     let demoted = matches!(weighed, Weighed::Version(_)) && demotes(stored, gate_of(&known).threshold);
     let (score, detect) = (scored.rho, Some(scored.detect));
     Some(TrustMove { weighed, reason: Reason::Recalibrated, score, mass, parties, detect, demoted })
 }
 
-fn asked_before(tenant: &Tenant, weighed: Weighed) -> BTreeSet<Hash> {
+pub(super) fn asked_before(tenant: &Tenant, weighed: Weighed) -> BTreeSet<Hash> {
     tenant.calibrator.again.asked.lock().get(&weighed).cloned().unwrap_or_default()
 }
 
-fn remember(tenant: &Tenant, weighed: Weighed, prints: impl Iterator<Item = Hash>) {
+pub(super) fn remember(tenant: &Tenant, weighed: Weighed, prints: impl Iterator<Item = Hash>) {
     let mut asked = tenant.calibrator.again.asked.lock();
     if asked.len() >= ASKED_MAX {
         asked.clear();

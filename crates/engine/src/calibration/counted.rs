@@ -3,18 +3,18 @@
 use super::session::Session;
 use crate::Call;
 use crate::tenant::Tenant;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tabellion_core::gate::Weighing;
 use tabellion_core::item::Content;
 use tabellion_core::view::{Class, ReviewState};
 
 /// What a score led to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outcome {
     /// It reached what it had to.
     Committed,
-    /// It did not.
-    Staged,
+    /// It did not, with this score.
+    Staged(f64),
     /// It could not have been kept back.
     Advisory,
 }
@@ -24,16 +24,20 @@ impl Outcome {
         match (weighing.calibration.gated, weighing.admitted) {
             (false, _) => Self::Advisory,
             (true, true) => Self::Committed,
-            (true, false) => Self::Staged,
+            (true, false) => Self::Staged(weighing.calibration.rho),
         }
     }
 
     const fn as_str(self) -> &'static str {
         match self {
             Self::Committed => "committed",
-            Self::Staged => "staged",
+            Self::Staged(_) => "staged",
             Self::Advisory => "advisory",
         }
+    }
+
+    const fn is_staged(self) -> bool {
+        matches!(self, Self::Staged(_))
     }
 
     fn count(self) {
@@ -46,6 +50,58 @@ fn now() -> Instant {
     Instant::now()
 }
 
+/// A part of a score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// How the write lies among what is known.
+    Density,
+    /// What it would change in what others find.
+    Alignment,
+    /// Who may speak, how credible they are, and what has to be reached.
+    Gate,
+}
+
+impl Stage {
+    const ALL: [Self; 3] = [Self::Density, Self::Alignment, Self::Gate];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Density => "density",
+            Self::Alignment => "alignment",
+            Self::Gate => "gate",
+        }
+    }
+}
+
+/// How long the parts of one score took.
+pub(super) struct Laps {
+    since: Instant,
+    spent: [Duration; 3],
+}
+
+impl Laps {
+    pub(super) fn begin() -> Self {
+        Self { since: now(), spent: [Duration::ZERO; 3] }
+    }
+
+    /// What was done since the last end was this part.
+    pub(super) fn end(&mut self, stage: Stage) {
+        let at = now();
+        if let Some(spent) = self.spent.get_mut(stage as usize) {
+            *spent += at - self.since;
+        }
+        self.since = at;
+    }
+
+    pub(super) fn note(&self) {
+        for (stage, spent) in Stage::ALL.into_iter().zip(self.spent) {
+            let stage = stage.as_str();
+            metrics::histogram!("memory_calibration_stage_seconds", "stage" => stage)
+                .record(spent.as_secs_f64());
+        }
+    }
+}
+
 /// Scores a write whose turn it is, and notes how long that took.
 pub(crate) fn score(
     tenant: &Tenant,
@@ -55,7 +111,10 @@ pub(crate) fn score(
     class: &Class,
 ) -> Option<Weighing> {
     let since = now();
-    let weighing = super::score::score(tenant, call, what, session, class)?;
+    let weighing = match session.relation.as_deref() {
+        Some(joined) => super::together::weighed(tenant, call, what.0, (session, joined), class)?,
+        None => super::score::score(tenant, call, what, session, class)?,
+    };
     metrics::histogram!("memory_calibration_seconds").record(since.elapsed().as_secs_f64());
     // A write may be scored more than once before it is settled; the last score is what it was settled by.
     *session.outcome.lock() = Some(Outcome::of(&weighing));
@@ -64,14 +123,14 @@ pub(crate) fn score(
 
 /// A write was committed. One whose copy for others did not fit is counted when that is kept apart.
 pub(super) fn committed(session: &Session) {
-    if let Some(outcome) = session.outcome.lock().filter(|outcome| *outcome != Outcome::Staged) {
+    if let Some(outcome) = session.outcome.lock().filter(|outcome| !outcome.is_staged()) {
         outcome.count();
     }
 }
 
 /// A write waits. One that does so for another reason is not kept apart.
 pub(super) fn staged(session: &Session) {
-    if let Some(outcome) = session.outcome.lock().filter(|outcome| *outcome == Outcome::Staged) {
+    if let Some(outcome) = session.outcome.lock().filter(|outcome| outcome.is_staged()) {
         outcome.count();
     }
 }

@@ -50,7 +50,17 @@ impl Belongs<'_> {
             && items.item_of(version).is_some_and(|item| !item.is_quarantined_at(self.at.lsn))
     }
 
-    fn admits_version(&self, version: &Version) -> bool {
+    /// Whether a row that belongs is there now: it has not lapsed and is not in quarantine.
+    pub(super) fn is_live(&self, row: Row) -> bool {
+        let items = &self.views.items;
+        items.version(row).is_some_and(|version| {
+            version.is_active_at(self.at)
+                && items.item_of(version).is_some_and(|item| !item.is_quarantined_at(self.at.lsn))
+        })
+    }
+
+    /// Whether a version belongs, whenever it was there.
+    pub(super) fn admits_version(&self, version: &Version) -> bool {
         let owned = match version.tier {
             Tier::Shared => true,
             Tier::Private => self.space.tier == Tier::Private && self.space.owner == Some(version.owner),

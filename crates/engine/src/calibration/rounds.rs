@@ -3,12 +3,13 @@
 //! Its id is used as `trace_id`: what is searched and written in that trace belongs to the round. What is written in one is the
 //! work of all who take part, and only who may see all of them sees it; that is why all of them may audit it (CAL-41).
 
+use super::walks::Trodden;
 use crate::Call;
 use crate::embedding::Vector;
 use crate::reply::{RoundDraft, RoundReply};
 use crate::tenant::Tenant;
 use parking_lot::Mutex;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use tabellion_core::canonical::Hash;
@@ -16,9 +17,10 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::{AgentId, ItemId, RoundId};
 use tabellion_core::log::Edge;
 use tabellion_core::rank::dot;
+use tabellion_core::text::words;
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::trust::{Context, POINTS_MAX, QUERIES_MAX, in_context, threshold};
-use tabellion_core::view::Views;
+use tabellion_core::view::{Node, Views};
 
 /// How long a round lasts.
 const LASTS: Period = Period::from_days(1);
@@ -29,6 +31,9 @@ const AGENTS_MAX: usize = 64;
 const ITEMS_MAX: usize = 64;
 const TEXTS_MAX: usize = 16;
 const TEXT_CHARS_MAX: usize = 8_192;
+const NAMESPACE_CHARS_MAX: usize = 64;
+/// Nodes that one text names.
+const NAMED_MAX: usize = 64;
 
 /// A declared round.
 pub(crate) struct Round {
@@ -41,6 +46,8 @@ pub(crate) struct Round {
     until: Timestamp,
     declared: Vec<Vector>,
     talk: Mutex<Talk>,
+    /// What it is about, as nodes of the graph.
+    pub(super) trodden: Trodden,
 }
 
 #[derive(Default)]
@@ -98,6 +105,11 @@ impl Rounds {
         let rounds = self.0.lock();
         let lasts = |round: &&Arc<Round>| round.trace == trace && now < round.until;
         rounds.iter().rev().find(lasts).filter(|round| round.agents.contains(&agent)).cloned()
+    }
+
+    /// Whether no round was declared.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
     }
 
     fn add(&self, round: Round, now: Timestamp) {
@@ -161,6 +173,7 @@ async fn declared(tenant: &Tenant, call: &Call, draft: &RoundDraft) -> Result<Ro
             until,
             declared,
             talk: Mutex::default(),
+            trodden: Trodden::declared(nodes(tenant, call, draft)),
         },
         now,
     );
@@ -174,6 +187,10 @@ fn faults(draft: &RoundDraft) -> Vec<Fault> {
             faults.push(Fault::new(path, Code::ConstraintViolation, expected));
         }
     };
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte);
+    let named = |text: &String| (1..=NAMESPACE_CHARS_MAX).contains(&text.len()) && text.bytes().all(plain);
+    let form = format!("1 to {NAMESPACE_CHARS_MAX} of a-z 0-9 _ . -");
+    rule(draft.namespace.as_ref().is_none_or(named), "/namespace", form);
     let fits = |text: &String| !text.trim().is_empty() && text.chars().count() <= TEXT_CHARS_MAX;
     rule(fits(&draft.goal), "/goal", format!("1 to {TEXT_CHARS_MAX} characters: what the round is about"));
     rule(draft.agents.len() <= AGENTS_MAX, "/agents", format!("at most {AGENTS_MAX} agents"));
@@ -237,6 +254,32 @@ fn items(tenant: &Tenant, call: &Call, draft: &RoundDraft, views: &Views) -> Res
         found.extend(vector);
     }
     Ok(found)
+}
+
+/// The nodes that a round is about: the ends of its relations, its items that are nodes, and what its goal and texts name, as far
+/// as whoever declares it sees a relation there.
+fn nodes(tenant: &Tenant, call: &Call, draft: &RoundDraft) -> BTreeSet<Node> {
+    let views = tenant.shared.views.read();
+    let predicate = crate::visibility::predicate(tenant, &call.caller, &views);
+    let index = tenant.shared.index.read();
+    let (relations, at) = (&index.relations, tenant.moment(&views));
+    let mut nodes = BTreeSet::new();
+    for id in draft.items.iter().filter_map(|id| id.parse::<ItemId>().ok()) {
+        nodes.extend(relations.node(&id.to_string()));
+        let head = views.items.find_item(id).and_then(|item| views.items.head_at(item, at));
+        let ends = head.and_then(|head| relations.ends(views.items.row_of(head.id)?));
+        nodes.extend(ends.into_iter().flat_map(|(from, to)| [from, to]));
+    }
+    for text in std::iter::once(&draft.goal).chain(&draft.texts) {
+        let telling: BTreeSet<String> = words(text).into_iter().collect();
+        let named = relations.named(&telling.into_iter().collect::<Vec<_>>()).into_iter();
+        let whole: BTreeSet<Node> = named.filter(|(_, share)| *share >= 1.0).map(|(node, _)| node).collect();
+        nodes.extend(whole.into_iter().take(NAMED_MAX));
+    }
+    let seen = |row| views.items.version(row).is_some_and(|version| predicate.admits(version));
+    let graph = relations.masked(false, seen);
+    nodes.retain(|node| graph.leaving(*node).chain(graph.entering(*node)).next().is_some());
+    nodes
 }
 
 /// What the goal and the texts mean; without a model that answers, items alone have to do.

@@ -1,5 +1,6 @@
 //! The score of a write: its facts are gathered, `core::trust` weighs them, and what is to be logged is made of it.
 
+use super::counted::{Laps, Stage};
 use super::domain::Belongs;
 use super::lists::probed;
 use super::probes::Probe;
@@ -12,7 +13,7 @@ use crate::tenant::Tenant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tabellion_core::access::Deed;
-use tabellion_core::canonical::{Hash, framed_sha256};
+use tabellion_core::canonical::{Hash, framed_sha256, sha256};
 use tabellion_core::gate::Weighing;
 use tabellion_core::id::{AgentId, ReviewId, UserId};
 use tabellion_core::item::{Content, Tier};
@@ -72,12 +73,20 @@ impl Scoring<'_> {
     }
 
     /// Whether a pair would see what is scored.
-    fn sees(&self, user: UserId, agent: AgentId) -> bool {
+    pub(super) fn sees(&self, user: UserId, agent: AgentId) -> bool {
         let (graphs, at) = (&self.belongs.views.graphs, self.belongs.at);
         let reach = || graphs.resources_of(agent, at);
         self.belongs.space.agents.iter().all(|one| graphs.has(Edge::Invoke(user, *one), at))
             && (self.belongs.space.resources.is_empty()
                 || self.belongs.space.resources.iter().all(|resource| reach().contains(resource)))
+    }
+
+    /// Whether what a pair does in the open, alone or in a round with others, may say something outside of that round: another user's, and
+    /// everyone who would see what is scored may see the work of all of them.
+    pub(super) fn hears(&self, (user, agent): (UserId, AgentId), with: &[AgentId]) -> bool {
+        user != self.author.0
+            && with.iter().all(|one| self.belongs.space.agents.contains(one))
+            && self.sees(user, agent)
     }
 
     /// Everybody who may have something to say: what they searched for must be as widely seen as what is scored (CAL-41).
@@ -89,20 +98,28 @@ impl Scoring<'_> {
             let of = |agent: &AgentId| {
                 let mut all = probes.of(*agent, namespace, self.now);
                 all.retain(|probe| probe.round == Some(round.trace) && self.sees(probe.user, probe.agent));
-                Eligible { party: Party::Agent(*agent), probes: all, must_speak: true }
+                // Who walked and did not search has nothing to say of texts, and nothing is wrong with that.
+                let must_speak = !all.is_empty() || !self.walked(*agent, round);
+                Eligible { party: Party::Agent(*agent), probes: all, must_speak }
             };
             return others.map(of).collect();
         }
         let mut by_user: BTreeMap<UserId, Vec<Arc<Probe>>> = BTreeMap::new();
         for agent in &self.belongs.space.agents {
             for probe in probes.of(*agent, namespace, self.now) {
-                if probe.shared && probe.user != self.author.0 && self.sees(probe.user, probe.agent) {
+                if probe.shared && self.hears((probe.user, probe.agent), &probe.with) {
                     by_user.entry(probe.user).or_default().push(probe);
                 }
             }
         }
         let of = |(user, probes)| Eligible { party: Party::User(user), probes, must_speak: false };
         by_user.into_iter().map(of).collect()
+    }
+
+    /// Whether an agent walked along relations in a round.
+    fn walked(&self, agent: AgentId, round: &Round) -> bool {
+        let walks = self.tenant.calibrator.walks.of(agent, self.belongs.space.namespace, self.now);
+        walks.iter().any(|walked| walked.round == Some(round.trace))
     }
 
     /// The same, but for probes that have spoken before.
@@ -133,8 +150,10 @@ impl Scoring<'_> {
         for place in draw.sample(eligible.len(), AUDITORS_MAX) {
             let Some(auditor) = eligible.get(place) else { continue };
             let worn = |probe: &Probe| probes.is_worn(&self.belongs.space.namespace, probe);
-            // That chance fell on the same question before is nobody's fault who asked others too.
-            let fresh: Vec<&Arc<Probe>> = auditor.probes.iter().filter(|probe| !worn(probe)).collect();
+            // That chance fell on the same question before is nobody's fault who asked others too; but nobody gets rid of what
+            // has nothing to do with the round by asking it often.
+            let passed_over = |probe: &Probe| probe.context != Context::Out && worn(probe);
+            let fresh: Vec<&Arc<Probe>> = auditor.probes.iter().filter(|probe| !passed_over(probe)).collect();
             let probe = fresh.get(draw.below(fresh.len())).map(|probe| Arc::clone(probe));
             let probing = match &probe {
                 None => Probing::Invalid,
@@ -151,6 +170,7 @@ impl Scoring<'_> {
                 Party::Agent(agent) => known.weight(agent),
                 Party::User(_) => mean_weight(&auditor.probes, known),
             };
+            let probe = probe.map(|probe| Spoke { agent: probe.agent, print: probe.print });
             audited.push(Audited { party: auditor.party, weight, probe, probing });
         }
         audited
@@ -181,7 +201,7 @@ impl Scoring<'_> {
             memory,
             auditors: audited
                 .iter()
-                .map(|one| Auditor { weight: one.weight, family: None, probing: one.probing })
+                .map(|one| Auditor { weight: one.weight, family: self.family(one), probing: one.probing })
                 .collect(),
             audited: set.mode == CalibrationMode::Gate && (heard || self.round.is_some()),
             past,
@@ -189,8 +209,19 @@ impl Scoring<'_> {
         }
     }
 
+    /// A number for the family of models that an auditor's agent is of, where it is known (CAL-38).
+    fn family(&self, audited: &Audited) -> Option<u32> {
+        let agent = match (audited.party, &audited.probe) {
+            (Party::Agent(agent), _) => agent,
+            (Party::User(_), Some(probe)) => probe.agent,
+            (Party::User(_), None) => return None,
+        };
+        let family = self.belongs.views.identity.agent(agent)?.words.family.as_ref()?;
+        sha256(family.as_bytes()).first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
+    }
+
     /// What is logged; what was scored gets its id when it has one.
-    fn logged(
+    pub(super) fn logged(
         &self,
         calibrated: &Calibrated,
         scored: &Scored,
@@ -214,6 +245,7 @@ impl Scoring<'_> {
             },
             audits,
             gated: !calibrated.advisory(),
+            ways: None,
         }
     }
 }
@@ -222,8 +254,14 @@ impl Scoring<'_> {
 pub(super) struct Audited {
     pub(super) party: Party,
     pub(super) weight: f64,
-    pub(super) probe: Option<Arc<Probe>>,
+    pub(super) probe: Option<Spoke>,
     pub(super) probing: Probing,
+}
+
+/// Whose search or walk it was, and what that is recognised by.
+pub(super) struct Spoke {
+    pub(super) agent: AgentId,
+    pub(super) print: Hash,
 }
 
 impl Audited {
@@ -256,6 +294,7 @@ pub(crate) fn score(
 ) -> Option<Weighing> {
     let views = tenant.shared.views.read();
     let vectors = tenant.shared.vectors.as_ref()?.read();
+    let mut laps = Laps::begin();
     let (user, agent) = (call.caller.user(), call.caller.agent());
     let now = tenant.now();
     let space = space_of(tenant, namespace, user, class);
@@ -268,14 +307,18 @@ pub(crate) fn score(
         return None;
     }
     let known = scoring.known(MemoryKind::Items);
+    laps.end(Stage::Gate);
     let domain = tenant.calibrator.domains.of(&space, class, by_cedar);
     let mut domain = domain.lock();
     domain.catch_up(&scoring.belongs, &vectors, tenant.calibrator.key.as_bytes());
     let hash = framed_sha256(&[&content.canonical().ok()?, user.as_bytes(), agent.as_bytes()]);
     let mut draw = Draw::new(&scoring.key(), known.rounds, &hash);
+    laps.end(Stage::Density);
     let ask = |probe: &Probe| probed(probe, &domain, &scoring.belongs, &vectors, &[&session.vector], None);
     let audited = scoring.audit(&eligible, &known, &mut draw, &ask);
+    laps.end(Stage::Alignment);
     let inside = domain.share(&session.vector, None);
+    laps.end(Stage::Density);
     let delta =
         Delta { items: vec![ItemFacts { ratio: ratio(inside, domain.usual) }], relations: Vec::new() };
     let facts = scoring.facts(&audited, domain.size, known.past, eligible.len() + 1);
@@ -285,11 +328,10 @@ pub(crate) fn score(
     tenant.calibrator.probes.draw(space.namespace, prints.collect());
     let _set_before = session.class.set(class.clone());
     again::scored(tenant);
-    Some(Weighing {
-        calibration: scoring.logged(&calibrated, scored, audits(&audited, &facts), MemoryKind::Items),
-        admitted: scored.admitted,
-        of_copy: session.of_copy,
-    })
+    let calibration = scoring.logged(&calibrated, scored, audits(&audited, &facts), MemoryKind::Items);
+    laps.end(Stage::Gate);
+    laps.note();
+    Some(Weighing { calibration, admitted: scored.admitted, of_copy: session.of_copy })
 }
 
 /// What the log says of each who was asked: never what they searched for.

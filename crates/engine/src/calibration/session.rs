@@ -3,7 +3,8 @@
 use super::counted::{self, Outcome};
 use super::rounds::Round;
 use super::staged::{self, Copied};
-use super::{namespace_print, score};
+use super::together::{self, Joined};
+use super::{namespace_print, revived, score};
 use crate::Call;
 use crate::embedding::Vector;
 use crate::options::CalibrationMode;
@@ -14,6 +15,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tabellion_core::canonical::Hash;
+use tabellion_core::error::Refusal;
 use tabellion_core::id::ReviewId;
 use tabellion_core::item::{Content, RELATION, Tier, TierWish};
 use tabellion_core::log::Party;
@@ -22,6 +24,8 @@ use tokio::sync::OwnedMutexGuard;
 
 /// Namespaces whose turns are told apart.
 const TURNS_MAX: usize = 4_096;
+/// How long a write waits for those before it.
+const TURN_WAIT: Duration = Duration::from_secs(5);
 /// How long a write waits for the vectors of those before it.
 const VECTORS_WAIT: Duration = Duration::from_millis(100);
 
@@ -30,7 +34,8 @@ const VECTORS_WAIT: Duration = Duration::from_millis(100);
 pub(crate) struct Turns(Mutex<HashMap<Hash, Arc<tokio::sync::Mutex<()>>>>);
 
 impl Turns {
-    async fn wait(&self, namespace: Hash) -> OwnedMutexGuard<()> {
+    /// Waits for a turn, but not for ever: one whose predecessor does not get on is scored against what is there.
+    pub(super) async fn wait(&self, namespace: Hash) -> Option<OwnedMutexGuard<()>> {
         let turn = {
             let mut turns = self.0.lock();
             if turns.len() >= TURNS_MAX {
@@ -38,7 +43,7 @@ impl Turns {
             }
             Arc::clone(turns.entry(namespace).or_default())
         };
-        turn.lock_owned().await
+        tokio::time::timeout(TURN_WAIT, turn.lock_owned()).await.ok()
     }
 }
 
@@ -52,24 +57,34 @@ pub(crate) struct Session {
     pub(super) class: OnceLock<Class>,
     /// What its score led to.
     pub(super) outcome: Mutex<Option<Outcome>>,
-    turn: Mutex<Option<OwnedMutexGuard<()>>>,
+    /// What another party has waiting that says nearly the same, and who says it now.
+    pub(super) echo: Option<(ReviewId, Party)>,
+    /// Its part in what it is written with, if it is a relation.
+    pub(crate) relation: Option<Box<Joined>>,
+    pub(super) turn: Mutex<Option<OwnedMutexGuard<()>>>,
 }
 
 impl Session {
     /// Its score is in the log: the next one may have its turn, however long this one waits for a person.
     pub(crate) fn done(&self) {
         drop(self.turn.lock().take());
+        if let Some(joined) = &self.relation {
+            joined.done();
+        }
     }
 }
 
 /// What an agent committed in a round is part of what it works on there.
-pub(crate) fn committed(call: &Call, asked: &Asked) {
+pub(crate) async fn committed(tenant: &Tenant, call: &Call, asked: &Asked) {
     let Some(session) = &asked.session else { return };
     counted::committed(session);
-    if let Some(round) = &session.round {
+    if let Some(joined) = session.relation.as_deref() {
+        together::committed(tenant, call, session, joined).await;
+    } else if let Some(round) = &session.round {
         round.wrote(call.caller.agent(), &session.vector);
     }
     session.done();
+    staged::echoed(tenant, call, session).await;
 }
 
 /// What becomes of a write that is about to be scored.
@@ -80,6 +95,8 @@ pub(crate) enum Begun {
     Turn(Session),
     /// The same party wrote nearly the same before, and that waits: it is not scored again (CAL-31).
     Attached(ReviewId),
+    /// Too many writes of its agent wait already.
+    Full(Refusal),
 }
 
 /// What of a write others would see, or all who take part in its round, and where.
@@ -92,12 +109,14 @@ pub(crate) fn subject(asked: &Asked) -> (Tier, &Content) {
 
 /// Waits for the turn of a write that somebody audits, and gives it its vector. Without a model that answers it is not scored: low
 /// trust rather than lost.
-pub(crate) async fn begin(tenant: &Tenant, call: &Call, asked: &Asked) -> Begun {
-    let layer = asked.request.layer;
+pub(crate) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Begun {
     // A relation is not measured by its words.
-    let durable = layer.is_durable() && asked.request.content.kind != RELATION;
+    if asked.request.content.kind == RELATION {
+        return together::begin(tenant, call, asked).await;
+    }
+    let layer = asked.request.layer;
     let set = tenant.governance.calibration.mode != CalibrationMode::Off;
-    let Some(vectors) = tenant.shared.vectors.as_ref().filter(|_| durable && set) else {
+    let Some(vectors) = tenant.shared.vectors.as_ref().filter(|_| layer.is_durable() && set) else {
         return Begun::Unaudited;
     };
     let namespace = &asked.request.namespace;
@@ -122,15 +141,20 @@ pub(crate) async fn begin(tenant: &Tenant, call: &Call, asked: &Asked) -> Begun 
         Some(_) => Party::Agent(call.caller.agent()),
         None => Party::User(call.caller.user()),
     };
-    match staged::near_copy(tenant, namespace, party, &vector) {
+    revived::caught_up(tenant, namespace, party).await;
+    let echo = match staged::near_copy(tenant, namespace, party, &vector) {
         Some(Copied::BySame(review)) => return Begun::Attached(review),
-        Some(Copied::ByOther(review)) => staged::corroborate(tenant, call, review, party).await,
-        None => {}
+        Some(Copied::ByOther(review)) => Some((review, party)),
+        None => None,
+    };
+    if let Err(refusal) = staged::has_room(tenant, call) {
+        return Begun::Full(refusal);
     }
     // What came before it in this namespace should have its vector too; what takes longer is not there yet.
     let lsn = tenant.shared.views.read().lsn();
     let _late = vectors.reached(lsn, VECTORS_WAIT).await;
     let of_copy = asked.copy.is_some() && asked.request.tier != TierWish::Both;
     let (class, outcome) = (OnceLock::new(), Mutex::new(None));
-    Begun::Turn(Session { of_copy, vector, round, class, outcome, turn: Mutex::new(Some(turn)) })
+    let relation = None;
+    Begun::Turn(Session { of_copy, vector, round, class, outcome, echo, relation, turn: Mutex::new(turn) })
 }

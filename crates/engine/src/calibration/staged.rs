@@ -1,8 +1,8 @@
 //! Writes that are kept apart: what they mean, so that nearly the same is recognised, and what speaks for them since (CAL-31, 33).
 
 use super::again::{evidence_of, promote_if_borne_out};
+use super::counted::{self, Outcome};
 use super::session::Session;
-use super::{counted, namespace_print};
 use crate::Call;
 use crate::embedding::Vector;
 use crate::reply::Written;
@@ -10,19 +10,21 @@ use crate::sequencer::{Objection, Proposal};
 use crate::tenant::Tenant;
 use crate::{review, write};
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use tabellion_core::error::Refusal;
+use std::sync::atomic::AtomicBool;
+use tabellion_core::error::{Code, Refusal};
+use tabellion_core::gate::GateName;
 use tabellion_core::id::{AgentId, ReviewId, UserId};
 use tabellion_core::log::{Actor, Event, MemoryKind, Party, Reason, TrustMove, Weighed};
 use tabellion_core::rank::dot;
 use tabellion_core::trust::Evidence;
-use tabellion_core::view::Class;
+use tabellion_core::view::{Class, Review, StagedTrust};
 
 /// Nearer than this is nearly the same (CAL-31).
 const NEAR_COPY: f32 = 0.95;
-/// Writes whose meaning is kept at hand; of more, the oldest are read again when their turn comes.
-const KEPT_MAX: usize = 16_384;
+/// Writes whose meaning is kept at hand; beyond that one of the agent that has the most of them gives way.
+pub(super) const KEPT_MAX: usize = 16_384;
 
 /// A write that is kept apart.
 #[derive(Clone)]
@@ -33,35 +35,67 @@ pub(super) struct Subject {
     pub(super) author: (UserId, AgentId),
 }
 
-/// What writes that are kept apart mean.
+/// What writes that are kept apart mean; nothing for one that cannot be read any more.
 #[derive(Default)]
-pub(crate) struct StagedVectors(Mutex<BTreeMap<ReviewId, Arc<Subject>>>);
+pub(crate) struct StagedVectors {
+    kept: Mutex<BTreeMap<ReviewId, Option<Arc<Subject>>>>,
+    /// Whether some that were there before the start are not known again yet.
+    pub(super) behind: AtomicBool,
+}
 
 impl StagedVectors {
     pub(super) fn get(&self, review: ReviewId) -> Option<Arc<Subject>> {
-        self.0.lock().get(&review).cloned()
+        self.kept.lock().get(&review).cloned().flatten()
     }
 
-    pub(super) fn put(&self, review: ReviewId, subject: Subject) {
-        let mut kept = self.0.lock();
-        if kept.len() < KEPT_MAX {
-            kept.insert(review, Arc::new(subject));
-        }
+    pub(super) fn len(&self) -> usize {
+        self.kept.lock().len()
     }
+
+    pub(super) fn has(&self, review: ReviewId) -> bool {
+        self.kept.lock().contains_key(&review)
+    }
+
+    /// Remembers one; `waits` tells which still do.
+    pub(super) fn put(&self, review: ReviewId, subject: Option<Subject>, waits: impl Fn(ReviewId) -> bool) {
+        let mut kept = self.kept.lock();
+        if kept.len() >= KEPT_MAX {
+            kept.retain(|review, _| waits(*review));
+        }
+        if kept.len() >= KEPT_MAX
+            && let Some(one) = of_the_busiest(&kept)
+        {
+            kept.remove(&one);
+        }
+        kept.insert(review, subject.map(Arc::new));
+    }
+}
+
+/// One of the writes of the agent that has the most of them.
+fn of_the_busiest(kept: &BTreeMap<ReviewId, Option<Arc<Subject>>>) -> Option<ReviewId> {
+    let mut counts: HashMap<Option<AgentId>, (usize, ReviewId)> = HashMap::new();
+    for (review, subject) in kept {
+        let agent = subject.as_ref().map(|subject| subject.author.1);
+        counts.entry(agent).or_insert((0, *review)).0 += 1;
+    }
+    counts.into_values().max_by_key(|(count, review)| (*count, *review)).map(|(_, review)| review)
 }
 
 /// Remembers what a write means that is kept apart from now on.
 pub(crate) fn keep(tenant: &Tenant, call: &Call, review: ReviewId, namespace: &str, session: &Session) {
     counted::staged(session);
-    let Some(class) = session.class.get().cloned() else { return };
+    let Some(class) = session.class.get().cloned().filter(|_| session.relation.is_none()) else { return };
     let author = (call.caller.user(), call.caller.agent());
     let (vector, namespace) = (Arc::clone(&session.vector), namespace.to_owned());
-    tenant.calibrator.staged.put(review, Subject { vector, class, namespace, author });
+    let subject = Subject { vector, class, namespace, author };
+    let views = tenant.shared.views.read();
+    tenant.calibrator.staged.put(review, Some(subject), |one| views.trust.staged(one).is_some());
 }
 
 /// Forgets one that is decided.
 pub(crate) fn forget(tenant: &Tenant, review: ReviewId) {
-    tenant.calibrator.staged.0.lock().remove(&review);
+    tenant.calibrator.staged.kept.lock().remove(&review);
+    tenant.calibrator.staged_ties.forget(review);
 }
 
 /// Nearly the same as something that is kept apart.
@@ -74,16 +108,15 @@ pub(super) enum Copied {
 
 /// What is kept apart in a namespace and says nearly the same.
 pub(super) fn near_copy(tenant: &Tenant, namespace: &str, party: Party, vector: &[f32]) -> Option<Copied> {
-    let print = namespace_print(tenant, namespace);
     let views = tenant.shared.views.read();
-    let kept = tenant.calibrator.staged.0.lock();
+    let kept = tenant.calibrator.staged.kept.lock();
     let mut other = None;
     for (review, subject) in kept.iter() {
-        let Some(staged) = views.trust.staged(*review) else { continue };
-        let here = views.trust.space(staged.standing.space).is_some_and(|space| space.namespace == print);
-        if !here || dot(&subject.vector, vector) < NEAR_COPY {
+        let near = |subject: &Arc<Subject>| dot(&subject.vector, vector) >= NEAR_COPY;
+        if !subject.as_ref().is_some_and(|subject| subject.namespace == namespace && near(subject)) {
             continue;
         }
+        let Some(staged) = views.trust.staged(*review) else { continue };
         if staged.standing.party == party {
             return Some(Copied::BySame(*review));
         }
@@ -92,16 +125,44 @@ pub(super) fn near_copy(tenant: &Tenant, namespace: &str, party: Party, vector: 
     other
 }
 
-/// Another party said nearly the same as what is kept apart; that counts for it if everyone who would see it may see that.
-pub(super) async fn corroborate(tenant: &Tenant, call: &Call, review: ReviewId, party: Party) {
+/// Refuses an agent that has as many writes kept apart as it may: somebody has to look at them first.
+pub(super) fn has_room(tenant: &Tenant, call: &Call) -> Result<(), Refusal> {
+    let most = tenant.governance.calibration.staged_max as usize;
+    let views = tenant.shared.views.read();
+    let of_agent = |review| {
+        let found: Option<&Review> = views.reviews.find(review);
+        found.is_some_and(|one| one.agent == call.caller.agent() && one.decided.is_none())
+    };
+    if views.trust.all_staged().filter(|(review, _)| of_agent(*review)).take(most).count() < most {
+        return Ok(());
+    }
+    let message = format!(
+        "{most} writes of this agent are kept apart already; withdraw some, or ask a person to decide on them"
+    );
+    Err(Refusal::new(Code::DeferralsFull, message).at(GateName::Calibration))
+}
+
+/// A write that says nearly the same as what another party has waiting is settled. If it was let in, or if most say so by now, that
+/// speaks for the other in full. If it was not, it is one more look at the same thing, and counts as such: half of all may be accomplices,
+/// who would vouch for each other's lies. Everyone who would see what waits must see what speaks for it.
+pub(crate) async fn echoed(tenant: &Tenant, call: &Call, session: &Session) {
+    let Some((review, party)) = session.echo else { return };
     let moved = {
         let views = tenant.shared.views.read();
-        let staged = views.trust.staged(review);
-        let space = staged.and_then(|staged| views.trust.space(staged.standing.space));
+        let Some(staged) = views.trust.staged(review) else { return };
+        let space = views.trust.space(staged.standing.space);
         let Some(space) = space.filter(|space| space.agents.contains(&call.caller.agent())) else { return };
         let known = views.trust.known(MemoryKind::Items, |other| space.dominates(other));
         let weight = known.weight(call.caller.agent());
-        let (score, mass) = Evidence::Corroborated { weight }.parts();
+        let evidence = match *session.outcome.lock() {
+            Some(Outcome::Committed) => Evidence::Corroborated { weight },
+            Some(Outcome::Staged(_)) if most_say_so(staged, party, session) => {
+                Evidence::Corroborated { weight }
+            }
+            Some(Outcome::Staged(score)) => Evidence::Recalibrated { score, mass: weight },
+            Some(Outcome::Advisory) | None => return,
+        };
+        let (score, mass) = evidence.parts();
         let (weighed, reason) = (Weighed::Staged(review), Reason::Corroborated);
         TrustMove { weighed, reason, score, mass, parties: vec![party], detect: None, demoted: false }
     };
@@ -110,6 +171,17 @@ pub(super) async fn corroborate(tenant: &Tenant, call: &Call, review: ReviewId, 
         return;
     }
     promote_if_borne_out(tenant, review).await;
+}
+
+/// Whether more than half of all parties say the same, the one that says it now among them.
+fn most_say_so(staged: &StagedTrust, party: Party, session: &Session) -> bool {
+    let own = staged.standing.party;
+    let said: BTreeSet<Party> = staged.said.iter().copied().chain([own, party]).collect();
+    let all = match session.round.as_ref().filter(|round| round.by_person) {
+        Some(round) => round.agents.len(),
+        None => staged.parties.iter().chain([&own, &party]).collect::<BTreeSet<_>>().len(),
+    };
+    2 * said.len() > all
 }
 
 /// Puts evidence into the log.

@@ -9,13 +9,14 @@ use crate::reply::{
 use crate::review;
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
+use std::collections::BTreeSet;
 use tabellion_core::access::Power;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::Refusal;
 use tabellion_core::id::{AgentId, ItemId, ReviewId};
 use tabellion_core::log::{Mark, MemoryKind, Space};
 use tabellion_core::trust::Band;
-use tabellion_core::view::{Standing, Views};
+use tabellion_core::view::{Review, Standing, Views};
 
 /// Staged writes of one answer.
 const STAGED_MAX: usize = 500;
@@ -30,6 +31,19 @@ pub(crate) async fn trust(tenant: &Tenant, call: &Call, query: &TrustQuery) -> R
 }
 
 fn told(tenant: &Tenant, call: &Call, query: &TrustQuery) -> Result<TrustReply, Refusal> {
+    let mut reply = seen(tenant, call, query)?;
+    // Looked up when the views are no longer held: what was scored may wait for another reason.
+    let reviews: Vec<Review> = {
+        let views = tenant.shared.views.read();
+        reply.staged.iter().filter_map(|one| views.reviews.find(one.review).cloned()).collect()
+    };
+    let apart = reviews.iter().filter(|one| review::is_kept_apart(tenant, one)).map(|one| one.id);
+    let apart: BTreeSet<ReviewId> = apart.collect();
+    reply.staged.retain(|one| apart.contains(&one.review));
+    Ok(reply)
+}
+
+fn seen(tenant: &Tenant, call: &Call, query: &TrustQuery) -> Result<TrustReply, Refusal> {
     let views = tenant.shared.views.read();
     let namespace = query.namespace.clone().unwrap_or_else(|| "default".to_owned());
     let print = namespace_print(tenant, &namespace);
@@ -73,11 +87,12 @@ const fn status(standing: &Standing) -> &'static str {
 
 fn scored(id: ItemId, standing: &Standing, status: &'static str, audits: bool) -> ItemTrust {
     let numbers = audits.then(|| numbers(standing));
-    ItemTrust { id, trust: standing.stored.band(), status, reasons: reasons(standing, status), numbers }
+    let reasons = reasons(standing, status, audits);
+    ItemTrust { id, trust: standing.stored.band(), status, reasons, numbers }
 }
 
 /// Why, as far as that helps nobody to write the next lie.
-fn reasons(standing: &Standing, status: &str) -> Vec<String> {
+fn reasons(standing: &Standing, status: &str, audits: bool) -> Vec<String> {
     let mut reasons = Vec::new();
     match status {
         "staged" => reasons.push("it does not fit what is known yet"),
@@ -87,7 +102,8 @@ fn reasons(standing: &Standing, status: &str) -> Vec<String> {
     if standing.mark == Mark::Provisional {
         reasons.push("too little was known to compare with when it was written");
     }
-    if standing.mark == Mark::Correlated {
+    // Who spoke is for those who audit.
+    if standing.mark == Mark::Correlated && audits {
         reasons.push("nearly all who spoke are of one family of models");
     }
     if standing.stored.count == 0.0 {

@@ -147,6 +147,10 @@ async fn approve(
     let owed = kept::owe(tenant, &author, &asked, commit.owes())?;
     let (versions, touches, must) = commit.parts(tenant, &author)?;
     drafts.extend(versions);
+    // A person's yes confirms what the write speaks against.
+    let (opposed, class) = commit.opposes();
+    let cause = (asked.request.namespace.as_str(), author.caller.user(), class);
+    drafts.extend(calibration::contradicted(tenant, &opposed, Some(cause))?);
     let mut trail = tenant.row(call, "decide", Decision::Approved.as_str(), vec![review.id.to_string()]);
     trail.record.shaped = asked.shaped.clone().noted();
     let id = review.id;
@@ -260,8 +264,17 @@ fn revived(
     Ok((author, asked))
 }
 
+/// A write that waits, as it is judged when it comes back.
+pub(crate) fn waiting_write(tenant: &Tenant, review: &Review) -> Result<Asked, Refusal> {
+    as_sent(tenant, None, review).map(|(_, asked)| asked)
+}
+
 /// The write as its author sent it, in the words that were looked at.
-fn as_sent(tenant: &Tenant, request_id: Option<String>, review: &Review) -> Result<(Call, Asked), Refusal> {
+pub(super) fn as_sent(
+    tenant: &Tenant,
+    request_id: Option<String>,
+    review: &Review,
+) -> Result<(Call, Asked), Refusal> {
     let staged = Staged::read(tenant, review.lsn)?;
     let draft = staged.draft()?;
     let caller = author(&tenant.shared.views.read().identity, review.owner, review.agent, review.key)?;

@@ -3,7 +3,7 @@
 use super::flight::Corpus;
 use super::replay::scoped_token;
 use super::{Replay, check_token, facts};
-use crate::calibration::Session;
+use crate::calibration::{Session, Together};
 use crate::counsel::Counsel;
 use crate::embedding::Vector;
 use crate::owed::Owed;
@@ -11,6 +11,7 @@ use crate::scribing::{Told, Wish};
 use crate::sharing::{self, Copy, Shape};
 use crate::tenant::Tenant;
 use crate::{Call, flow};
+use std::sync::Arc;
 use tabellion_core::canonical::{Hash, idempotency_token};
 use tabellion_core::claim::Claim;
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -64,6 +65,8 @@ pub(crate) struct Asked {
     pub(crate) vector: Option<Vector>,
     /// Its turn at being scored, where somebody audits it.
     pub(crate) session: Option<Session>,
+    /// The relations that it is written with.
+    pub(crate) together: Option<Arc<Together>>,
     /// The review that it comes back from because more came to light, without a person.
     pub(crate) promoted: Option<ReviewId>,
 }
@@ -120,6 +123,7 @@ impl Asked {
             counsel: None,
             vector: None,
             session: None,
+            together: None,
             promoted: None,
         })
     }

@@ -197,6 +197,11 @@ impl Commit {
         }
     }
 
+    /// The versions that it speaks against, and the class that it has itself.
+    pub(crate) fn opposes(&self) -> (Vec<VersionId>, &Class) {
+        (self.against.iter().map(|one| one.known.version).collect(), &self.must.class)
+    }
+
     /// The copy that others are owed, if they are.
     pub(crate) fn owes(&self) -> Option<Owed> {
         let (written, _) = self.versions.last().filter(|_| self.owes)?;

@@ -111,6 +111,12 @@ impl Gathering<'_> {
             super::inherit(&views, facts.replaced.clone().as_ref(), &mut facts);
             let origin = self.asked.owed.and_then(|owed| views.items.find_version(owed.version));
             super::inherit(&views, origin, &mut facts);
+            // What was kept apart was scored as the work of all of a round, which may be over by now.
+            let staged = self.asked.review().and_then(|review| views.trust.staged(review));
+            if let Some(space) = staged.and_then(|staged| views.trust.space(staged.standing.space)) {
+                facts.inherited.0.extend(&space.agents);
+                facts.inherited.1.extend(&space.resources);
+            }
             facts
         };
         facts.strictness = self.asked.strictness;

@@ -1,6 +1,8 @@
 //! An engine with seeded chance and a clock that the test moves.
 #![allow(dead_code, clippy::unwrap_used, reason = "shared by several test files; a failure is a panic")]
 
+pub(crate) mod debate;
+
 use std::path::Path;
 use std::sync::Arc;
 use tabellion_core::gate::Strictness;
@@ -45,7 +47,7 @@ pub(crate) fn open_governed(data: Option<&Path>, seed: u64, governance: Governan
     start(data, seed, Arc::new(ManualClock::at(BEGIN.parse().unwrap())), (None, governance))
 }
 
-fn start(
+pub(crate) fn start(
     data: Option<&Path>,
     seed: u64,
     clock: Arc<ManualClock>,

@@ -4,11 +4,20 @@ use super::Config;
 use serde::{Deserialize, Serialize};
 
 /// How writes for others are held against what is known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Calibration {
     /// What a score does to a write.
     pub mode: CalibrationMode,
+    /// Writes of an agent that may be kept apart at a time.
+    pub staged_max: u32,
+}
+
+impl Default for Calibration {
+    fn default() -> Self {
+        let staged_max = tabellion_engine::Calibration::default().staged_max;
+        Self { mode: CalibrationMode::default(), staged_max }
+    }
 }
 
 /// What a score does to a write.
@@ -31,7 +40,8 @@ impl Calibration {
             CalibrationMode::Advise => tabellion_engine::CalibrationMode::Advise,
             CalibrationMode::Off => tabellion_engine::CalibrationMode::Off,
         };
-        tabellion_engine::Calibration { mode, ..tabellion_engine::Calibration::default() }
+        let staged_max = self.staged_max;
+        tabellion_engine::Calibration { mode, staged_max, ..tabellion_engine::Calibration::default() }
     }
 }
 

@@ -227,6 +227,7 @@ impl From<reply::AgentReply> for proto::Agent {
             id: agent.id.to_string(),
             name: agent.name,
             specialisation: agent.specialisation,
+            family: agent.family,
             trust_declared: agent.trust_declared,
             status: agent.status.as_str().to_owned(),
             created_at: agent.created_at.to_string(),

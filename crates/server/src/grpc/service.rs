@@ -12,6 +12,7 @@ use futures::Stream;
 use proto::tabellion_server::Tabellion;
 use std::pin::Pin;
 use tabellion_core::log::AgentStatus;
+use tabellion_engine::reply::NewAgent;
 use tonic::{Request, Response, Status, Streaming};
 
 type Answer<A> = Result<Response<A>, Status>;
@@ -459,7 +460,8 @@ impl Tabellion for Memory {
 
     async fn create_agent(&self, request: Request<proto::CreateAgentRequest>) -> Answer<proto::Agent> {
         self.answer(request, |engine, call, asked| async move {
-            engine.create_agent(&call, &asked.name, asked.specialisation, asked.trust_declared).await
+            let proto::CreateAgentRequest { name, specialisation, trust_declared, family } = asked;
+            engine.register_agent(&call, NewAgent { name, specialisation, trust_declared, family }).await
         })
         .await
     }

@@ -384,6 +384,7 @@ impl From<AgentReply> for AgentBody {
             id: agent.id.to_string(),
             name: agent.name,
             specialisation: agent.specialisation,
+            family: agent.family,
             trust_declared: agent.trust_declared,
             status: agent.status.as_str(),
             created_at: agent.created_at.to_string(),

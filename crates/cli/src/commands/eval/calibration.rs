@@ -1,9 +1,13 @@
 //! `eval calibration`: do lies reach shared memory, and what does keeping them out cost? Two worlds, LLM-free.
 
 mod bars;
+mod graph;
+mod graph_bars;
+mod graph_play;
 mod picture;
 mod play;
 mod team;
+mod ties;
 mod vectors;
 
 use crate::Context;
@@ -40,6 +44,9 @@ pub(crate) struct EvalCalibration {
     /// Searches of each agent before a write
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
     reads: u64,
+    /// Which world is played: texts as vectors (v), relations as a graph (g), or both
+    #[arg(long, value_enum, default_value_t = World::Both)]
+    world: World,
     /// Only cases whose name holds one of these words
     #[arg(long, value_delimiter = ',', value_name = "WORD,…")]
     only: Vec<String>,
@@ -48,10 +55,33 @@ pub(crate) struct EvalCalibration {
     svg: Option<PathBuf>,
 }
 
+/// What is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum World {
+    /// Texts, as vectors
+    V,
+    /// Relations, as a graph
+    G,
+    /// One after the other
+    Both,
+}
+
+impl World {
+    const fn holds(self, world: Self) -> bool {
+        matches!((self, world), (Self::Both, _) | (Self::V, Self::V) | (Self::G, Self::G))
+    }
+}
+
 pub(super) fn run(args: &EvalCalibration, context: &Context) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let cases = runtime.block_on(measured(args))?;
-    let mut bars = bars::bars(&cases);
+    let mut bars = Vec::new();
+    if args.world.holds(World::V) {
+        bars.extend(bars::bars(&cases));
+    }
+    if args.world.holds(World::G) {
+        bars.extend(graph_bars::bars(&cases));
+    }
     if !args.only.is_empty() {
         bars.retain(|bar| !bar.found.is_nan());
     }
@@ -64,7 +94,7 @@ pub(super) fn run(args: &EvalCalibration, context: &Context) -> Result<ExitCode>
         let all: Vec<Value> = cases.iter().map(Case::json).collect();
         let told: Vec<Value> = bars.iter().map(Bar::json).collect();
         let report = json!({
-            "world": "V", "seeds": args.seeds, "rounds": args.rounds, "reads": args.reads,
+            "world": if args.world == World::Both { "V and G" } else if args.world == World::V { "V" } else { "G" }, "seeds": args.seeds, "rounds": args.rounds, "reads": args.reads,
             "cases": all, "bars": told, "passed": all_met,
         });
         context.output.raw_json(&serde_json::to_string_pretty(&report)?)?;
@@ -101,11 +131,15 @@ impl Case {
             "name": self.name,
             "adversaries": self.adversaries,
             "poison_in": told(self.mean(Played::poison_in)),
+            "weighed_poison_in": told(self.mean(Played::weighed_poison_in)),
             "honest_staged": told(self.mean(Played::honest_staged)),
             "poison_promoted": told(self.mean(|played| played.promoted.0 as f64)),
             "honest_promoted": told(self.mean(|played| played.promoted.1 as f64)),
             "hit_before": told(self.mean(|played| played.hit_before)),
             "hit": told(self.mean(|played| played.hit)),
+            "caught": told(self.mean(|played| played.caught(self.adversaries, bars::LAST))),
+            "each": self.played.iter().map(|played| json!([played.hit, played.poison_in(), played.honest_staged()])).collect::<Vec<_>>(),
+            "hit_hubs": told(self.mean(|played| played.hit_hubs)),
             "muted_after": told(self.mean(|played| played.muted_after(self.adversaries))),
             "credibility": self.played.first().map(|played| &played.credibility),
             "prototype": self.prototype.map(|[hit, poison, staged]| json!({
@@ -117,7 +151,7 @@ impl Case {
 
 fn print(cases: &[Case], context: &Context) -> Result<()> {
     let mut sheet = Sheet::new([
-        ("world V", Kind::Text),
+        ("world", Kind::Text),
         ("hit@5", Kind::Number),
         ("poison in", Kind::Number),
         ("honest kept apart", Kind::Number),
@@ -143,9 +177,11 @@ fn print(cases: &[Case], context: &Context) -> Result<()> {
 }
 
 type Figures = Option<[Option<f64>; 3]>;
+/// A case: its name, how liars lie, how many, what keeps them out, and what a prototype came to.
+type Planned = (String, Attack, usize, Defence, Figures);
 
 /// What is played: its name, how liars lie, how many, what keeps them out, and what a prototype came to.
-fn cases() -> Vec<(String, Attack, usize, Defence, Figures)> {
+fn cases() -> Vec<Planned> {
     let ship = Defence::ship();
     let mut cases =
         vec![("ship k=0".to_owned(), Attack::None, 0, ship, Some([Some(0.961), None, Some(0.088)]))];
@@ -198,14 +234,20 @@ fn cases() -> Vec<(String, Attack, usize, Defence, Figures)> {
 async fn measured(args: &EvalCalibration) -> Result<Vec<Case>> {
     let mut progress = Progress::of("playing rounds");
     let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|word| name.contains(word));
-    let cases: Vec<_> = cases().into_iter().filter(|(name, ..)| wanted(name)).collect();
+    let mut cases = if args.world.holds(World::V) { cases() } else { Vec::new() };
+    if args.world.holds(World::G) {
+        cases.extend(graph_bars::cases());
+    }
+    cases.retain(|(name, ..)| wanted(name));
     let total = cases.len() as u64 * args.seeds;
     let (rounds, reads) = (usize::try_from(args.rounds)?, usize::try_from(args.reads)?);
     let (mut all, mut done) = (Vec::new(), 0);
     for (name, attack, adversaries, defence, prototype) in cases {
         let mut played = Vec::new();
         for seed in 0..args.seeds {
-            played.push(play::play(&Setup { attack, adversaries, defence, seed, rounds, reads }).await?);
+            let setup = Setup { attack, adversaries, defence, seed, rounds, reads };
+            let is_graph = name.starts_with(graph_bars::WORLD);
+            played.push(if is_graph { graph_play::play(&setup).await? } else { play::play(&setup).await? });
             done += 1;
             progress.at(done, total);
         }

@@ -15,6 +15,16 @@ pub(super) struct Conversation {
     pub(super) turns: Vec<Turn>,
     /// The questions that at least one turn answers.
     pub(super) questions: Vec<Question>,
+    /// What somebody noted down of it, in order; not every file has that.
+    pub(super) observations: Vec<Observation>,
+}
+
+/// A fact about somebody, and the turns that it was taken from.
+#[derive(Debug, Clone)]
+pub(super) struct Observation {
+    pub(super) speaker: String,
+    pub(super) text: String,
+    pub(super) turns: BTreeSet<String>,
 }
 
 /// Something that was said.
@@ -43,6 +53,16 @@ pub(super) struct Question {
 struct File {
     sessions: Vec<FileSession>,
     qa: Vec<FileQuestion>,
+    #[serde(default)]
+    observations: Vec<FileObservation>,
+}
+
+#[derive(Deserialize)]
+struct FileObservation {
+    speaker: String,
+    fact: String,
+    #[serde(default)]
+    evidence: BTreeSet<String>,
 }
 
 #[derive(Deserialize)]
@@ -118,7 +138,10 @@ fn parse(text: &str) -> Result<Conversation> {
         ensure!(before.is_none(), "two turns have the dia_id {}", turn.id);
     }
     let questions = file.qa.into_iter().filter_map(|asked| question(asked, &sessions)).collect();
-    Ok(Conversation { turns, questions })
+    let noted =
+        |one: FileObservation| Observation { speaker: one.speaker, text: one.fact, turns: one.evidence };
+    let observations = file.observations.into_iter().map(noted).collect();
+    Ok(Conversation { turns, questions, observations })
 }
 
 /// What a turn says, and what the picture shows that it shares: that finds more than the words alone.

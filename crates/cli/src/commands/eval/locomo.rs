@@ -73,7 +73,7 @@ enum Modes {
 pub(super) fn run(args: &EvalLocomo, context: &Context) -> Result<ExitCode> {
     let began = now();
     let conversations = read(args)?;
-    let embedding = embedding(args)?;
+    let embedding = embedding(args.embedder.as_deref(), args.model.as_ref())?;
     let model = embedding.open(None)?.map(|embedder| embedder.model().to_owned());
     if let (Provider::Auto, Some("hashed")) =
         (embedding.provider, model.as_deref().and_then(|model| model.get(..6)))
@@ -112,19 +112,18 @@ fn read(args: &EvalLocomo) -> Result<Vec<Conversation>> {
 }
 
 /// The model as flags and environment say.
-fn embedding(args: &EvalLocomo) -> Result<Embedding> {
-    let provider = args.embedder.as_deref().map(|word| match word {
+pub(super) fn embedding(embedder: Option<&str>, model: Option<&PathBuf>) -> Result<Embedding> {
+    let provider = embedder.map(|word| match word {
         "minilm" => Provider::Minilm,
         "http" => Provider::Http,
         "hashed" => Provider::Hashed,
         "none" => Provider::None,
         _ => Provider::Auto,
     });
-    let flags =
-        Flags { embedding: EmbeddingFlags { provider, folder: args.model.clone() }, ..Flags::default() };
+    let flags = Flags { embedding: EmbeddingFlags { provider, folder: model.cloned() }, ..Flags::default() };
     let mut embedding = Config::load(None, &flags)?.embedding;
     let built = Path::new(MODEL_OF_THE_BUILD);
-    if args.model.is_none() && !embedding.folder.exists() && built.exists() {
+    if model.is_none() && !embedding.folder.exists() && built.exists() {
         embedding.folder = built.to_owned();
     }
     Ok(embedding)

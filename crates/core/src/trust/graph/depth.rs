@@ -34,6 +34,21 @@ pub struct Depth {
 }
 
 impl Depth {
+    /// What experience said when it was last written down.
+    #[must_use]
+    pub fn resumed(adjust: i32, rounds: u32, found: impl IntoIterator<Item = usize>) -> Self {
+        let mut depth =
+            Self { adjust: adjust.clamp(-ADJUST_MAX, ADJUST_MAX), rounds, found: VecDeque::new() };
+        found.into_iter().for_each(|paths| depth.checked(paths));
+        depth
+    }
+
+    /// How much further than the size of the graph says, and the rounds since that was looked at.
+    #[must_use]
+    pub const fn state(&self) -> (i32, u32) {
+        (self.adjust, self.rounds)
+    }
+
     /// How far paths are followed now.
     #[must_use]
     pub fn steps(&self, nodes: usize) -> usize {
@@ -108,6 +123,20 @@ mod tests {
         assert_eq!(after(&mut depth, 16, 200), 5);
         assert_eq!(after(&mut depth, 0, 2_000), 8);
         assert!(depth.found.len() <= KEPT_MAX);
+    }
+
+    /// CAL-21: written down and read again, it goes on as if nothing had happened.
+    #[test]
+    fn it_goes_on_where_it_was() {
+        let mut depth = Depth::default();
+        let mut found = Vec::new();
+        for round in 0..200_usize {
+            found.push(round % 17);
+            depth.checked(round % 17);
+            depth.round(1_000, 1_000);
+            let (adjust, rounds) = depth.state();
+            assert_eq!(Depth::resumed(adjust, rounds, found.iter().copied()), depth);
+        }
     }
 
     #[test]

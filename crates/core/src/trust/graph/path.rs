@@ -239,6 +239,14 @@ pub struct Support {
     values: VecDeque<f64>,
 }
 
+impl FromIterator<f64> for Support {
+    fn from_iter<I: IntoIterator<Item = f64>>(supports: I) -> Self {
+        let mut all = Self::default();
+        supports.into_iter().for_each(|support| all.add(support));
+        all
+    }
+}
+
 impl Support {
     /// A relation was committed that had a path of this support.
     pub fn add(&mut self, support: f64) {

@@ -77,6 +77,9 @@ pub(crate) struct NewAgentBody {
     /// What it is good at.
     #[schema(min_length = 1, max_length = 1024, pattern = r"\S")]
     pub(crate) specialisation: Option<String>,
+    /// Its family of models, such as `gpt` or `llama`: agents of one family may share their mistakes.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    pub(crate) family: Option<String>,
     /// Whether its own word on what it used is taken; no unless given.
     pub(crate) trust_declared: Option<bool>,
 }
@@ -93,6 +96,9 @@ pub(crate) struct AgentBody {
     /// What it is good at.
     #[schema(required)]
     pub(crate) specialisation: Option<String>,
+    /// Its family of models, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) family: Option<String>,
     /// Whether its own word on what it used is taken.
     pub(crate) trust_declared: bool,
     /// Whether it works.

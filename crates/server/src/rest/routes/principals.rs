@@ -12,6 +12,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use std::sync::Arc;
+use tabellion_engine::reply::NewAgent;
 
 /// Make a tenant
 ///
@@ -78,8 +79,9 @@ pub(crate) async fn create_agent(
     _: NoParams,
     AdminBody(body): AdminBody<NewAgentBody>,
 ) -> Created<AgentBody> {
-    let trust_declared = body.trust_declared.unwrap_or(false);
-    let agent = app.engine().create_agent(&call, &body.name, body.specialisation, trust_declared).await?;
+    let NewAgentBody { name, specialisation, family, trust_declared } = body;
+    let new = NewAgent { name, specialisation, family, trust_declared: trust_declared.unwrap_or(false) };
+    let agent = app.engine().register_agent(&call, new).await?;
     Ok((StatusCode::CREATED, Json(agent.into())))
 }
 

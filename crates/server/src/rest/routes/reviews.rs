@@ -15,10 +15,11 @@ use std::sync::Arc;
 
 /// List held writes
 ///
-/// The caller's own, and those of users whose reviewer the caller is; the riskiest first, at most 500.
+/// The caller's own, and those of users whose reviewer the caller is; the riskiest first, at most 500. What is kept apart by its
+/// score is listed for 90 days; after that it is `archived`, and can be decided on all the same.
 #[utoipa::path(
     get, path = "/v1/reviews", tag = "reviews",
-    params(("state" = Option<ReviewStateWord>, Query, description = "only those that stand so", nullable = false)),
+    params(("state" = Option<ReviewFilterWord>, Query, description = "only those that stand so", nullable = false)),
     responses((status = 200, description = "held writes", body = ReviewsBody))
 )]
 pub(crate) async fn list_reviews(

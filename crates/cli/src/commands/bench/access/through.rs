@@ -7,6 +7,7 @@ use super::super::latency::Latencies;
 use super::super::write;
 use super::compiled::policy;
 use super::over_http;
+use crate::commands::cast::told;
 use crate::progress::Progress;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use serde_json::{Value, json};
@@ -27,10 +28,6 @@ const CHANGES: usize = 100;
 /// How long a full queue is given, and how often.
 const PAUSE: Duration = Duration::from_millis(20);
 const RETRIES_MAX: usize = 1_000;
-
-fn told(Refusal { code, message, .. }: Refusal) -> anyhow::Error {
-    anyhow!("{}: {message}", code.as_str())
-}
 
 /// An engine with a user whose items are of so many classes, and a stranger.
 struct Through {

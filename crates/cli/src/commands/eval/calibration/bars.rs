@@ -6,7 +6,7 @@ use crate::commands::bar::{Bar, Bound};
 use Bound::{AtLeast, AtMost};
 
 /// Rounds over which credibility is taken at the end.
-const LAST: usize = 120;
+pub(super) const LAST: usize = 120;
 
 pub(super) fn bars(cases: &[Case]) -> Vec<Bar> {
     let of = |name: &str, figure: &dyn Fn(&Played) -> f64| {
@@ -40,11 +40,16 @@ pub(super) fn bars(cases: &[Case]) -> Vec<Bar> {
         let others = of(&name, &|played| played.credible(k, false, LAST));
         bar(format!("A2 persistent k={k}: credibility of the honest"), others, AtLeast(0.95));
     }
-    let liars = of("ship A2 selective k=3", &|played| played.credible(3, true, LAST));
-    bar("A2 selective k=3: credibility of liars, from .59".into(), (liars - 0.59).abs(), AtMost(0.05));
+    let law = |played: &Played| played.credible(3, true, LAST) - (1.0 - played.caught(3, LAST));
     bar(
-        "without detect, A1 k=3: poison let in".into(),
-        poison("ship without detect A1 local k=3"),
+        "A2 selective k=3: credibility of liars, from the share of rounds in which they did not look away"
+            .into(),
+        of("ship A2 selective k=3", &law).abs(),
+        AtMost(0.05),
+    );
+    bar(
+        "without detect, A1 k=3: poison let in, of what was weighed".into(),
+        of("ship without detect A1 local k=3", &Played::weighed_poison_in),
         AtLeast(0.5),
     );
     bars

@@ -60,9 +60,11 @@ impl Defence {
         Self::Calibrated(Profile::Ship, Parts::default())
     }
 
-    fn calibration(self) -> Calibration {
+    pub(super) fn calibration(self) -> Calibration {
         match self {
-            Self::Calibrated(profile, parts) => Calibration { mode: CalibrationMode::Gate, profile, parts },
+            Self::Calibrated(profile, parts) => {
+                Calibration { mode: CalibrationMode::Gate, profile, parts, ..Calibration::default() }
+            }
             Self::Vanilla | Self::Majority | Self::Isolated => {
                 Calibration { mode: CalibrationMode::Off, ..Calibration::default() }
             }
@@ -88,10 +90,14 @@ pub(super) struct Played {
     pub(super) honest_staged: usize,
     pub(super) poison: usize,
     pub(super) poison_in: usize,
+    /// Lies that were attached to one that waits already: they are not weighed, and no memory of their own.
+    pub(super) attached: usize,
     /// Of what was kept apart at first, what came in later.
     pub(super) promoted: (usize, usize),
     pub(super) hit_before: f64,
     pub(super) hit: f64,
+    /// In world G, of walks that begin at a hub.
+    pub(super) hit_hubs: f64,
     /// Credibility of each agent after each round.
     pub(super) credibility: Vec<BTreeMap<usize, f64>>,
     /// Poison that was memory after each round.
@@ -103,6 +109,11 @@ pub(super) struct Played {
 impl Played {
     pub(super) fn poison_in(&self) -> f64 {
         self.poison_in as f64 / self.poison.max(1) as f64
+    }
+
+    /// The same, of those that were weighed.
+    pub(super) fn weighed_poison_in(&self) -> f64 {
+        self.poison_in as f64 / (self.poison - self.attached).max(1) as f64
     }
 
     pub(super) fn honest_staged(&self) -> f64 {
@@ -118,6 +129,25 @@ impl Played {
             weights.position(|weight| weight < 0.1).map_or(self.credibility.len(), |round| round + 1)
         };
         liars.map(after).max().unwrap_or(0) as f64
+    }
+
+    /// How often what a liar had asked counted against it over the last rounds in which it was asked for anything: then it was believed
+    /// less after than before.
+    pub(super) fn caught(&self, adversaries: usize, last: usize) -> f64 {
+        let from = self.credibility.len().saturating_sub(last).max(1);
+        let weight = |round: usize, agent: usize| {
+            self.credibility.get(round).and_then(|all| all.get(&agent)).copied().unwrap_or(1.0)
+        };
+        let (mut asked, mut caught) = (0_usize, 0_usize);
+        for round in from..self.credibility.len() {
+            for agent in (0..AGENTS).filter(|agent| is_liar(*agent, adversaries) && round % AGENTS != *agent)
+            {
+                let (before, after) = (weight(round - 1, agent), weight(round, agent));
+                asked += usize::from(after != before || after == 1.0);
+                caught += usize::from(after < before);
+            }
+        }
+        caught as f64 / asked.max(1) as f64
     }
 
     /// How credible agents were on average over the last rounds, liars or the others.
@@ -186,12 +216,31 @@ pub(super) async fn play(setup: &Setup) -> Result<Played> {
 
 impl Run<'_> {
     async fn begin(&mut self) -> Result<()> {
+        let goal = "what is known at first";
+        let away = self.world.direction();
+        self.team.placed.put(goal, &away);
+        let work = self.team.work_together(goal).await?;
         for number in 0..SEEDS {
             let item = self.world.item(number % TOPICS);
             let text = format!("seed {number}");
-            let written = self.team.write(number % AGENTS, &text, &item.vector, None).await?;
+            let written = self.team.write(number % AGENTS, &text, &item.vector, Some(&work)).await?;
             self.known.push(item.clone());
             self.honest.push((item, written.id.map(|id| id.to_string())));
+        }
+        match self.setup.defence {
+            Defence::Calibrated(..) => self.bear_out().await,
+            // Where nothing is weighed, everything counts the same.
+            Defence::Vanilla | Defence::Majority | Defence::Isolated => Ok(()),
+        }
+    }
+
+    /// Three others have used each of what is known at first: twice that went well, so that it is trusted by .6.
+    async fn bear_out(&self) -> Result<()> {
+        for (number, (item, id)) in self.honest.iter().enumerate() {
+            let id = id.as_deref().context("what is known at first has an id")?;
+            for (other, good) in [(1, true), (2, true), (3, false)] {
+                self.team.report((number + other) % AGENTS, &item.vector, id, good).await?;
+            }
         }
         Ok(())
     }
@@ -256,8 +305,12 @@ impl Run<'_> {
         }
         if is_in {
             self.known.push(item);
-        } else if let Some(id) = written.id {
-            self.apart.push((lies, id.to_string()));
+        } else if let Some(id) = written.id.map(|id| id.to_string()) {
+            let attached = self.apart.iter().any(|(_, known)| *known == id);
+            self.played.attached += usize::from(attached && lies);
+            if !attached {
+                self.apart.push((lies, id));
+            }
         }
         self.noted().await
     }

@@ -3,21 +3,18 @@
 
 use super::oracle::{Model, Outcome, Sharing};
 use super::script::{Ask, Fact, Script, Step};
-use anyhow::{Context as _, Result, anyhow, ensure};
+use crate::commands::cast::told;
+use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tabellion_core::error::{Code, Refusal};
+use tabellion_core::error::Code;
 use tabellion_core::gate::{Strictness, read_write};
 use tabellion_core::item::{Tier, TierWish};
 use tabellion_engine::ports::{Advisers, SystemClock, SystemEntropy};
 use tabellion_engine::reply::{EdgeTerms, Found, ListQuery, SearchQuery};
 use tabellion_engine::{AuditReads, Call, Engine, EngineLimits, Governance, Options, Turns};
 use tabellion_models::Hashed;
-
-fn told(Refusal { code, message, .. }: Refusal) -> anyhow::Error {
-    anyhow!("{}: {message}", code.as_str())
-}
 
 /// What a script came to.
 #[derive(Debug, Default)]

@@ -1,0 +1,190 @@
+//! What a relation is measured by: the graph of everything that may have a part in its score (CAL-17 to 23, CAL-41).
+//!
+//! A domain is of one space and holds only what that space dominates: nodes and types that only hidden relations name are not
+//! there. It follows from the log, so it can be dropped at any time and comes out the same.
+
+use super::domain::Belongs;
+use parking_lot::Mutex;
+use roaring::RoaringBitmap;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use tabellion_core::log::{Lsn, Space};
+use tabellion_core::trust::Profile;
+use tabellion_core::trust::graph::{Components, Link, Links, Matrices, Thresholds};
+use tabellion_core::view::{Class, Kind, Masked, Node, RelationsView, Row};
+
+/// Domains kept; beyond that the one that was not used for longest goes.
+const DOMAINS_MAX: usize = 8;
+/// The share of the nodes that hang together from which on a missing way says something.
+const CONNECTED: f64 = 0.5;
+
+/// The graph of a space, as it is counted.
+#[derive(Default)]
+pub(super) struct GraphDomain {
+    /// Rows and ends that were looked at.
+    upto: Row,
+    ended: usize,
+    /// The relations that belong and that no entry has ended.
+    rows: RoaringBitmap,
+    /// How many of them each node has; one that has none is not there.
+    nodes: HashMap<Node, u32>,
+    kinds: HashMap<Kind, u32>,
+    pub(super) matrices: Matrices,
+    components: Components,
+    /// Whether a relation went since the components were found.
+    torn: bool,
+    thresholds: Option<(Profile, Thresholds)>,
+}
+
+impl GraphDomain {
+    /// Takes in what was committed and what ended since, as far as the relations have been taken apart.
+    pub(super) fn catch_up(&mut self, belongs: &Belongs<'_>, relations: &RelationsView, to: Lsn) {
+        let items = &belongs.views.items;
+        while let Some(version) = items.version(self.upto).filter(|version| version.lsn <= to) {
+            let gone = version.ended().is_some_and(|(lsn, _)| lsn <= to);
+            if !gone && belongs.admits_version(version) {
+                self.add(self.upto, relations);
+            }
+            self.upto += 1;
+        }
+        for (lsn, row) in items.ended_after(self.ended) {
+            if *lsn > to {
+                break;
+            }
+            self.ended += 1;
+            self.remove(*row, relations);
+        }
+        if std::mem::take(&mut self.torn) {
+            self.components = Components::default();
+            for (from, _, to) in self.rows.iter().filter_map(|row| relations.tied(row)) {
+                self.components.join(from, to);
+            }
+        }
+    }
+
+    fn add(&mut self, row: Row, relations: &RelationsView) {
+        let Some((from, kind, to)) = relations.tied(row) else { return };
+        if !self.rows.insert(row) {
+            return;
+        }
+        self.matrices.add(from, kind, to);
+        self.components.join(from, to);
+        for node in [from, to] {
+            *self.nodes.entry(node).or_default() += 1;
+        }
+        *self.kinds.entry(kind).or_default() += 1;
+        self.thresholds = None;
+    }
+
+    fn remove(&mut self, row: Row, relations: &RelationsView) {
+        if !self.rows.remove(row) {
+            return;
+        }
+        let Some((from, kind, to)) = relations.tied(row) else { return };
+        self.matrices.remove(from, kind, to);
+        less(&mut self.nodes, &from);
+        less(&mut self.nodes, &to);
+        less(&mut self.kinds, &kind);
+        (self.torn, self.thresholds) = (true, None);
+    }
+
+    /// The relations that are there, the newest first.
+    pub(super) fn latest(&self) -> impl Iterator<Item = Row> + '_ {
+        self.rows.iter().rev()
+    }
+
+    /// How many nodes there are.
+    pub(super) fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether a node is there.
+    pub(super) fn has(&self, node: Node) -> bool {
+        self.nodes.contains_key(&node)
+    }
+
+    /// The types that are there, in order.
+    pub(super) fn kinds(&self) -> BTreeSet<Kind> {
+        self.kinds.keys().copied().collect()
+    }
+
+    /// Whether so much hangs together that a missing way says something.
+    pub(super) fn is_connected(&self) -> bool {
+        self.components.largest_share(self.nodes()) >= CONNECTED
+    }
+
+    /// From when on types go together.
+    pub(super) fn thresholds(&mut self, profile: Profile) -> Thresholds {
+        match self.thresholds {
+            Some((known, thresholds)) if known == profile => thresholds,
+            _ => {
+                let thresholds = self.matrices.thresholds(profile, self.nodes());
+                self.thresholds = Some((profile, thresholds));
+                thresholds
+            }
+        }
+    }
+
+    /// The relations that are counted, without what has lapsed or is in quarantine, and without one of them.
+    pub(super) fn links<'a>(
+        &'a self,
+        belongs: &'a Belongs<'a>,
+        relations: &'a RelationsView,
+        but: Option<Row>,
+    ) -> Counted<'a, impl Fn(Row) -> bool + 'a> {
+        let admits = move |row: Row| Some(row) != but && self.rows.contains(row) && belongs.is_live(row);
+        Counted { graph: relations.masked(false, admits), nodes: self.nodes() }
+    }
+}
+
+fn less<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, u32>, key: &K) {
+    match counts.get_mut(key) {
+        Some(count) if *count > 1 => *count -= 1,
+        _ => drop(counts.remove(key)),
+    }
+}
+
+/// A graph that relations are held against.
+pub(super) struct Counted<'a, F> {
+    graph: Masked<'a, F>,
+    nodes: usize,
+}
+
+impl<F: Fn(Row) -> bool> Links for Counted<'_, F> {
+    fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    fn out(&self, node: Node) -> impl Iterator<Item = Link> {
+        self.graph.leaving(node).map(|link| Link { kind: link.kind, other: link.other, row: link.row })
+    }
+
+    fn into(&self, node: Node) -> impl Iterator<Item = Link> {
+        self.graph.entering(node).map(|link| Link { kind: link.kind, other: link.other, row: link.row })
+    }
+}
+
+/// A space, the class in it, and whether Cedar has a say.
+type Place = (Space, Class, bool);
+
+/// The domains in use, the one that was used last at the end.
+#[derive(Default)]
+pub(crate) struct GraphDomains(Mutex<Vec<(Place, Arc<Mutex<GraphDomain>>)>>);
+
+impl GraphDomains {
+    /// The domain of a space, as it was left.
+    pub(super) fn of(&self, space: &Space, class: &Class, by_cedar: bool) -> Arc<Mutex<GraphDomain>> {
+        let mut kept = self.0.lock();
+        let is_it = |((known, of, cedar), _): &(Place, Arc<Mutex<GraphDomain>>)| {
+            known == space && of == class && *cedar == by_cedar
+        };
+        let found = kept.iter().position(is_it).map(|place| kept.remove(place));
+        let found = found.unwrap_or_else(|| ((space.clone(), class.clone(), by_cedar), Arc::default()));
+        if kept.len() >= DOMAINS_MAX {
+            kept.remove(0);
+        }
+        let domain = Arc::clone(&found.1);
+        kept.push(found);
+        domain
+    }
+}

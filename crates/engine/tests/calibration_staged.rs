@@ -1,0 +1,158 @@
+//! What is kept apart stays known: after a restart, among many, and for a long time (CAL-31, CAL-33).
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a failure is a panic")]
+
+mod support;
+
+use serde_json::json;
+use std::sync::Arc;
+use support::debate::{AGENTS, Debate, TOPICS, Topics, is_staged};
+use support::{BEGIN, call, draft, start};
+use tabellion_core::error::Code;
+use tabellion_core::gate::Strictness;
+use tabellion_core::time::Period;
+use tabellion_engine::ports::ManualClock;
+use tabellion_engine::reply::{Ground, TrustQuery, Verdict, WriteStatus, Written};
+use tabellion_engine::{Calibration, Governance};
+
+/// Something that lies a little too much in the middle: below the gate, but not odd. Its text, and what became of it.
+async fn middling(debate: &mut Debate) -> (String, Written) {
+    for number in 0..60 {
+        let (topic, own) = (number % TOPICS, 35 + number);
+        debate.ask(1, topic).await;
+        let text = format!("middling {topic}: {own}");
+        let written = debate.write(1, &text).await;
+        if is_staged(&written) {
+            let told = debate.trust(&written.id.unwrap().to_string()).await.item.unwrap();
+            if told.numbers.unwrap().detect >= 0.2 {
+                return (text, written);
+            }
+        }
+    }
+    panic!("nothing between a magnet and an honest text was kept apart");
+}
+
+/// CAL-31, CAL-33, acceptance 10: after a restart the same party gains nothing by writing it again, later searches are held
+/// against it, and it has the agents that it was scored with when a person lets it in.
+#[tokio::test]
+async fn what_waits_is_known_again_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut debate = Debate::new(Some(dir.path())).await;
+    debate.warm().await;
+    let (text, written) = middling(&mut debate).await;
+    let (id, pending) = (written.id.unwrap().to_string(), written.deferral.unwrap().pending_id);
+    debate.ask(1, 2).await;
+    let magnet = debate.write(1, "magnet 2: everything").await.deferral.unwrap().pending_id;
+    let mut debate = debate.restarted(dir.path()).await;
+    debate.declare().await;
+    let size = debate.bench.size().await;
+    for number in 0..10 {
+        let again = debate.write(1, &format!("magnet 2: everything, said anew {number}")).await;
+        assert_eq!(again.deferral.unwrap().pending_id, magnet);
+    }
+    assert_eq!(debate.write(1, &text).await.deferral.unwrap().pending_id, pending);
+    assert_eq!(debate.bench.size().await, size, "no new draw");
+    let before = debate.trust(&id).await.item.unwrap().numbers.unwrap();
+    for topic in 0..TOPICS {
+        debate.ask(1, topic).await;
+    }
+    debate.bench.engine.recalibrate(&debate.bench.admin).await.unwrap();
+    let after = debate.trust(&id).await.item.unwrap().numbers.unwrap();
+    assert!(after.count > before.count, "{before:?} {after:?}");
+    if debate.trust(&id).await.item.unwrap().status == "staged" {
+        let verdict =
+            Verdict { approve: true, reason: "checked".into(), content_hash: None, ground: Ground::Other };
+        debate.bench.engine.decide(&debate.bench.admin, &pending, verdict).await.unwrap();
+    }
+    let item = debate.bench.engine.get(&debate.agents[2], &id, None).await.unwrap();
+    assert_eq!(item.agents.len(), AGENTS, "the work of all, as it was scored");
+}
+
+/// CAL-33, CAL-34, acceptance 10: what others say too after a restart counts for what waits, and a person's yes lets it in under the
+/// id that it had.
+#[tokio::test]
+async fn what_others_say_after_a_restart_counts_for_what_waits() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut debate = Debate::new(Some(dir.path())).await;
+    debate.warm().await;
+    let (text, written) = middling(&mut debate).await;
+    let (id, pending) = (written.id.unwrap().to_string(), written.deferral.unwrap().pending_id);
+    let mut debate = debate.restarted(dir.path()).await;
+    debate.declare().await;
+    let before = debate.trust(&id).await.item.unwrap().numbers.unwrap().count;
+    debate.ask(2, 3).await;
+    debate.write(2, &text).await;
+    assert!(debate.trust(&id).await.item.unwrap().numbers.unwrap().count > before);
+    if debate.trust(&id).await.item.unwrap().status == "staged" {
+        let verdict =
+            Verdict { approve: true, reason: "checked".into(), content_hash: None, ground: Ground::Other };
+        debate.bench.engine.decide(&debate.bench.admin, &pending, verdict).await.unwrap();
+    }
+    assert!(debate.search(0, &text).await.contains(&id));
+}
+
+/// CAL-31: after 90 days what is kept apart is out of the queue and can be let in all the same.
+#[tokio::test]
+async fn what_waits_for_long_is_archived() {
+    let mut debate = Debate::new(None).await;
+    debate.warm().await;
+    debate.ask(1, 2).await;
+    let pending = debate.write(1, "magnet 2: everything").await.deferral.unwrap().pending_id;
+    let listed = async |debate: &Debate, state: Option<&str>| {
+        let all = debate.bench.engine.reviews(&debate.bench.admin, state).await.unwrap();
+        all.iter().any(|review| review.id.to_string() == pending)
+    };
+    assert!(listed(&debate, None).await && listed(&debate, Some("pending")).await);
+    assert!(!listed(&debate, Some("archived")).await);
+    debate.bench.pass(Period::from_days(90));
+    assert!(!listed(&debate, None).await && !listed(&debate, Some("pending")).await);
+    assert!(listed(&debate, Some("archived")).await);
+    assert!(debate.bench.engine.review(&debate.bench.admin, &pending).await.is_ok());
+    let verdict =
+        Verdict { approve: true, reason: "checked".into(), content_hash: None, ground: Ground::Other };
+    let decided = debate.bench.engine.decide(&debate.bench.admin, &pending, verdict).await.unwrap();
+    assert_eq!(decided.status, WriteStatus::Committed);
+}
+
+/// CAL-31: so many writes of an agent are kept apart and no more; others are not in its way.
+#[tokio::test]
+async fn one_agent_fills_its_own_queue_only() {
+    let calibration = Calibration { staged_max: 2, ..Calibration::default() };
+    let governance = Governance { strictness: Strictness::Open, calibration, ..Governance::default() };
+    let clock = Arc::new(ManualClock::at(BEGIN.parse().unwrap()));
+    let mut debate = Debate::on(start(None, 7, clock, (Some(Arc::new(Topics)), governance))).await;
+    debate.warm().await;
+    for topic in 0..2 {
+        debate.ask(1, topic).await;
+        assert!(is_staged(&debate.write(1, &format!("magnet {topic}: everything")).await));
+    }
+    let body = json!({"text": "magnet 2: everything", "tier": "shared", "trace_id": debate.round});
+    let refused = debate.bench.engine.write(&debate.agents[1], draft(body)).await.unwrap_err();
+    assert_eq!((refused.code, refused.gate.unwrap().as_str()), (Code::DeferralsFull, "calibration"));
+    assert!(refused.message.contains("ask a person"), "{}", refused.message);
+    let again = debate.write(1, "magnet 1: everything, said anew").await;
+    assert!(again.deferral.is_some(), "what waits already is answered as before");
+    debate.ask(3, 3).await;
+    assert!(is_staged(&debate.write(3, "magnet 3: everything").await), "others have room");
+}
+
+/// CAL-43, acceptance 14: one user, 1,000 writes with everything flagged as shared work: none is kept apart.
+#[tokio::test]
+async fn a_thousand_writes_of_one_user_are_never_kept_apart() {
+    let debate = Debate::new(None).await;
+    let key = debate.bench.engine.create_key(&debate.bench.admin, Some("user-0"), Some("agent-1"), None);
+    let other = call(&debate.bench.engine, &key.await.unwrap().secret);
+    for number in 0..1_000 {
+        if number % 50 == 0 {
+            let query = tabellion_engine::reply::SearchQuery {
+                query: Some(format!("about 1: question {number}")),
+                shared_work: true,
+                ..Default::default()
+            };
+            debate.bench.engine.search(&other, query).await.unwrap();
+        }
+        let written = debate.write(0, &format!("magnet 1: {number}")).await;
+        assert_eq!(written.status, WriteStatus::Committed, "{number}");
+    }
+    let told = debate.bench.engine.trust_told(&debate.bench.admin, &TrustQuery::default()).await.unwrap();
+    assert!(told.staged.is_empty());
+}

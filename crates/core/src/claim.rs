@@ -5,6 +5,7 @@
 //! order. It prefers to miss a contradiction over making one up: what differs in more than one thing is two statements.
 //! It refuses to know who may see a claim and what follows from a contradiction.
 
+mod assurance;
 mod compare;
 mod knowledge;
 mod lexicon;
@@ -461,6 +462,8 @@ mod tests {
         check("The API listens on port 8080", "The metrics listen on port 9090", None);
         check("In 2019 he lived in Rome", "In 2021 he lived in Oslo", None);
         check("Is the port 8080?", "The port is 9090", None);
+        check("The door is open", "It is a fact that the door is closed", Some(Method::Antonym));
+        check("The door is open", "The door is closed. Everybody agrees on that.", Some(Method::Antonym));
     }
 
     /// D6: a property with one value needs no near topic.

@@ -38,14 +38,17 @@ impl Cast {
         let (engine, admin) = (&self.engine, &self.admin);
         let sharing = json!({"kind": "write_shared", "share": "on"});
         engine.set_policy(admin, "sharing", sharing).await.map_err(told)?;
-        let own = admin.caller.user().to_string();
+        let own_user = admin.caller.user().to_string();
         for agent in &self.names {
             engine.create_agent(admin, agent, None, true).await.map_err(told)?;
-            engine.grant(admin, ("ua", &own, agent), Default::default()).await.map_err(told)?;
+            engine.grant(admin, ("ua", &own_user, agent), Default::default()).await.map_err(told)?;
         }
         for (number, own) in self.names.iter().enumerate() {
             let user = engine.create_user(admin, &format!("user-{number}"), None).await.map_err(told)?;
             let user = user.id.to_string();
+            // Whoever measures may look at what waits.
+            let reviewer = json!({"kind": "reviewer", "reviewer": own_user, "user": user});
+            engine.set_policy(admin, &format!("reviewer-{number}"), reviewer).await.map_err(told)?;
             for agent in &self.names {
                 let key = engine.create_key(admin, Some(&user), Some(agent), None).await.map_err(told)?;
                 if agent == own {

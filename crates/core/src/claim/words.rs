@@ -1,4 +1,4 @@
-//! A text as sentences of plain words: contractions undone, punctuation gone, quotations known.
+//! A text as sentences of plain words: contractions undone, punctuation gone, quotations known, assurances left out.
 
 /// A longer word is noise and is cut.
 const WORD_BYTES_MAX: usize = 64;
@@ -130,6 +130,7 @@ impl Reading {
         if !self.current.words.is_empty() {
             let mut sentence = std::mem::take(&mut self.current);
             sentence.asks = asks;
+            super::assurance::take_away(&mut sentence.words);
             self.sentences.push(sentence);
         }
     }

@@ -194,7 +194,9 @@ impl Calibrated {
 pub fn calibrate(delta: &Delta, facts: &CalFacts) -> Calibrated {
     let panel = Panel::heard(facts);
     let gate = gate(facts.profile, &facts.past, facts.memory, facts.parties);
-    let advisory = !facts.audited || facts.auditors.is_empty() || (gate.cold && panel.count == 0);
+    // Where nothing is known and nobody can be heard, a text says too little of itself; relations say how they fit the graph.
+    let nothing_to_go_by = gate.cold && panel.count == 0 && delta.relations.is_empty();
+    let advisory = !facts.audited || facts.auditors.is_empty() || nothing_to_go_by;
     let correlated = panel.correlated();
     let informative = panel.evidence(facts, correlated);
     let bench = Bench { facts, gate, advisory, informative };

@@ -152,8 +152,9 @@ impl Case {
             "poison_in": told(&Played::poison_in),
             "honest_out": told(&Played::honest_out),
             "honest_staged": told(&Played::honest_staged),
+            "audited_out": told(&Played::audited_out),
             "counts": {
-                "poison": sum.poison, "poison_out": sum.poison_out, "honest": sum.honest, "honest_out": sum.honest_out,
+                "poison": sum.poison, "poison_out": sum.poison_out, "honest": sum.honest, "audited": sum.audited, "honest_out": sum.honest_out,
                 "questions": sum.questions,
             },
         })
@@ -200,6 +201,7 @@ fn print(report: &Value, cases: &[Case], context: &Context) -> Result<()> {
         ("gold@10", Kind::Number),
         ("let in", Kind::Number),
         ("honest kept out", Kind::Number),
+        ("of audited", Kind::Number),
     ]);
     let share = |(mean, deviation): (f64, f64)| format!("{:.1} ±{:.1} %", 100.0 * mean, 100.0 * deviation);
     for case in cases {
@@ -213,6 +215,7 @@ fn print(report: &Value, cases: &[Case], context: &Context) -> Result<()> {
             share(case.mean(|one| one.recall()[1])),
             if case.liars == 0 { "–".to_owned() } else { share(case.mean(Played::poison_in)) },
             share(case.mean(Played::honest_out)),
+            share(case.mean(Played::audited_out)),
         ]);
     }
     Ok(context.output.sheet(&sheet)?)

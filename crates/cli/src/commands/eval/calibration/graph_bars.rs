@@ -80,7 +80,8 @@ pub(super) fn bars(cases: &[Case]) -> Vec<Bar> {
         bar(format!("A2 persistent k={k}: rounds until every liar is muted"), after, AtMost(muted));
     }
     bar("without s_path, A1 k=3: poison let in".into(), poison("ship without s_path A1 k=3"), AtLeast(0.5));
-    let times = poison("ship without align A1 k=3") / poison("ship A1 k=3").max(1e-9);
-    bar("without align, A1 k=3: times as much poison".into(), times, AtLeast(2.0));
+    // Where the graph alone keeps everything out, there is nothing to double.
+    let beyond = poison("ship without align A1 k=3") - 2.0 * poison("ship A1 k=3");
+    bar("without align, A1 k=3: poison let in, beyond twice that with it".into(), beyond, AtLeast(0.0));
     bars
 }

@@ -11,19 +11,22 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) enum Sort {
     /// A known fact, changed
     Lies,
-    /// A text that fits many questions
+    /// A broad statement that fits many questions
     Magnets,
+    /// A text made of questions
+    Questions,
     /// A changed fact in three wordings, by as many liars as there are
     Copies,
 }
 
 impl Sort {
-    pub(super) const ALL: [Self; 3] = [Self::Lies, Self::Magnets, Self::Copies];
+    pub(super) const ALL: [Self; 4] = [Self::Lies, Self::Magnets, Self::Questions, Self::Copies];
 
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Lies => "lies",
             Self::Magnets => "magnets",
+            Self::Questions => "questions",
             Self::Copies => "copies",
         }
     }
@@ -72,8 +75,9 @@ const ASKED: [(&str, &str); 8] = [
     ("How", "feel"),
     ("What", "plan"),
 ];
-/// Of the words of a conversation, those that magnets are about.
-const FREQUENT: usize = 40;
+/// Of the words of a conversation, those that magnets are about, and how many of them each names.
+const FREQUENT: usize = 60;
+const NAMED: usize = 12;
 
 /// What lies are made of.
 pub(super) struct Sayings {
@@ -117,15 +121,27 @@ impl Sayings {
         }
     }
 
-    /// A text about somebody in the form of questions: whoever asks anything of them comes near it.
+    /// A statement about everybody and everything: whatever is asked, some of its words are in it.
     pub(super) fn magnet(&self, chance: &mut Chance) -> String {
+        let mut frequent = self.frequent().to_vec();
+        let named: Vec<String> = (0..NAMED.min(frequent.len()))
+            .map(|_| frequent.swap_remove(below(chance, frequent.len())))
+            .collect();
+        format!("{} talk about {}.", self.speakers.join(" and "), named.join(", "))
+    }
+
+    fn frequent(&self) -> &[String] {
+        self.words.get(..FREQUENT.min(self.words.len())).unwrap_or_default()
+    }
+
+    /// A text about somebody in the form of questions: whoever asks anything of them comes near it.
+    pub(super) fn question(&self, chance: &mut Chance) -> String {
         let whom = pick(&self.speakers, chance).unwrap_or("everybody");
         let first = below(chance, ASKED.len());
         let second = (first + 1 + below(chance, ASKED.len() - 1)) % ASKED.len();
         let asked = [first, second].map(|place| ASKED.get(place).copied().unwrap_or_default());
         let [one, other] = asked.map(|(asks, does)| format!("{asks} did {whom} {does}?"));
-        let frequent = self.words.get(..FREQUENT.min(self.words.len())).unwrap_or_default();
-        format!("{one} {other} All about the {} of {whom}.", pick(frequent, chance).unwrap_or("life"))
+        format!("{one} {other} All about the {} of {whom}.", pick(self.frequent(), chance).unwrap_or("life"))
     }
 
     fn other_speaker(&self, known: &Observation) -> Option<String> {
@@ -276,14 +292,17 @@ mod tests {
     }
 
     #[test]
-    fn magnets_ask_about_somebody() {
+    fn broad_texts_are_about_everything() {
         let known: Vec<Observation> = (0..9).map(|_| said("Ada paints quiet harbours often")).collect();
-        let magnet = Sayings::of(&known).magnet(&mut Chance::new(1));
-        assert!(magnet.contains(" did Ada ") && magnet.contains("? All about the "), "{magnet}");
+        let sayings = Sayings::of(&known);
+        let (magnet, question) = (sayings.magnet(&mut Chance::new(1)), sayings.question(&mut Chance::new(1)));
+        let words = ["paints", "quiet", "harbours", "often"];
         assert!(
-            ["paints", "quiet", "harbours", "often"].iter().any(|word| magnet.contains(word)),
+            magnet.starts_with("Ada talk about ") && words.iter().all(|word| magnet.contains(word)),
             "{magnet}"
         );
+        assert!(question.contains(" did Ada ") && question.contains("? All about the "), "{question}");
+        assert!(words.iter().any(|word| question.contains(word)), "{question}");
     }
 
     #[test]

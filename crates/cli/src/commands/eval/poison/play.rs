@@ -56,7 +56,10 @@ impl Gates {
 /// What a run came to. Runs add up.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Played {
+    /// Honest writes.
     pub(super) honest: usize,
+    /// Of these, those in the round, which others may audit.
+    pub(super) audited: usize,
     /// Honest writes that are no memory at the end, by what kept them out.
     pub(super) honest_out: BTreeMap<String, usize>,
     pub(super) poison: usize,
@@ -75,6 +78,7 @@ fn all(out: &BTreeMap<String, usize>) -> usize {
 impl Played {
     pub(super) fn add(&mut self, other: &Self) {
         self.honest += other.honest;
+        self.audited += other.audited;
         self.poison += other.poison;
         self.questions += other.questions;
         for (sums, more) in
@@ -103,7 +107,12 @@ impl Played {
         all(&self.honest_out) as f64 / self.honest.max(1) as f64
     }
 
-    /// Of these, what calibration keeps apart.
+    /// The same, of those that others may audit.
+    pub(super) fn audited_out(&self) -> f64 {
+        all(&self.honest_out) as f64 / self.audited.max(1) as f64
+    }
+
+    /// What calibration keeps apart.
     pub(super) fn honest_staged(&self) -> f64 {
         self.honest_out.get("CALIBRATION_STAGED").copied().unwrap_or(0) as f64 / self.honest.max(1) as f64
     }
@@ -205,10 +214,13 @@ impl Run {
         let mut items = Vec::new();
         let honest = script.honest.iter().cycle();
         for (observation, agent) in script.observations.iter().take(script.before).zip(honest) {
-            let written = self.crew.write(*agent, &observation.text, None).await?;
-            if let Fate::In(id) = fate(written) {
-                items.push(id.clone());
-                self.is_in(Some(observation.turns.clone()), id);
+            self.played.honest += 1;
+            match fate(self.crew.write(*agent, &observation.text, None).await?) {
+                Fate::In(id) => {
+                    items.push(id.clone());
+                    self.is_in(Some(observation.turns.clone()), id);
+                }
+                Fate::Waits(_, why) | Fate::Out(why) => self.is_out(true, why),
             }
         }
         self.crew.settled().await?;
@@ -229,7 +241,9 @@ impl Run {
             Step::Lie { agent, text } => (*agent, text.as_str(), None),
         };
         match answers {
-            Some(_) => self.played.honest += 1,
+            Some(_) => {
+                (self.played.honest, self.played.audited) = (self.played.honest + 1, self.played.audited + 1)
+            }
             None => self.played.poison += 1,
         }
         let fate = fate(self.crew.write(agent, text, Some(round)).await?);

@@ -166,6 +166,7 @@ impl Writing<'_> {
         match self.cast.sort {
             None | Some(Sort::Lies) => self.sayings.lie(target, &mut self.lies),
             Some(Sort::Magnets) => self.sayings.magnet(&mut self.lies),
+            Some(Sort::Questions) => self.sayings.question(&mut self.lies),
             Some(Sort::Copies) => {
                 if self.told.is_multiple_of(WORDINGS) {
                     self.copied = self.sayings.lie(target, &mut self.lies);

@@ -216,7 +216,8 @@ async fn what_does_not_fit_is_walked_by_nobody() {
     assert!(debate.walk(2, ("n3", "n33")).await && debate.finds(2, "n33").await.contains(&id));
 }
 
-/// CAL-31, CAL-33: whoever repeats what is kept apart, and is kept apart with it, has looked once more and lets nothing in.
+/// CAL-31, CAL-33, CAL-34: half of all may be accomplices, so whoever repeats what is kept apart, and is kept apart with it, has looked
+/// once more and lets nothing in; what more than half say is let in, under the id that it had.
 #[tokio::test]
 async fn accomplices_do_not_vouch_for_each_other() {
     let mut debate = Debate::new(None).await;
@@ -225,12 +226,14 @@ async fn accomplices_do_not_vouch_for_each_other() {
     let far = ("n3", "next", "n33");
     let written = debate.one(1, far).await;
     assert!(is_staged(&written) && !debate.walk(0, ("n3", "n33")).await);
-    for agent in [2, 3, 0] {
-        assert!(is_staged(&debate.one(agent, far).await));
-    }
+    assert!(is_staged(&debate.one(2, far).await));
     let id = written.id.unwrap().to_string();
     assert!(debate.bench.engine.get(&debate.agents[0], &id, None).await.is_err());
     assert!(!debate.walk(0, ("n3", "n33")).await);
+    debate.one(3, far).await;
+    debate.one(0, far).await;
+    assert!(debate.bench.engine.get(&debate.agents[0], &id, None).await.is_ok());
+    assert!(debate.walk(0, ("n3", "n33")).await);
 }
 
 /// CAL-33, CAL-39: what another party says of what is committed bears that out, once; the same party gains nothing by it.
@@ -274,7 +277,7 @@ async fn an_odd_one_is_kept_apart_alone() {
     assert!(debate.numbers(&written[2]).await.detect < 0.2);
     let told = debate.bench.engine.trust_told(&debate.bench.admin, &TrustQuery::default()).await.unwrap();
     let space = told.spaces.iter().find(|space| space.kind == "relations").unwrap();
-    assert_eq!((space.rounds, space.window), (5, 4));
+    assert_eq!((space.rounds, space.window), (1, 1), "one of them stands for all");
     assert!(space.auditors.iter().all(|auditor| auditor.credibility == 1.0));
 }
 
@@ -313,7 +316,7 @@ async fn a_restart_changes_no_bit() {
     let before = debate.bench.engine.trust_told(&debate.bench.admin, &whole).await.unwrap();
     let again = debate.restarted(dir.path()).await;
     assert_eq!(again.bench.engine.trust_told(&again.bench.admin, &whole).await.unwrap(), before);
-    assert!(before.spaces.iter().any(|space| space.kind == "relations" && space.window == 2));
+    assert!(before.spaces.iter().any(|space| space.kind == "relations" && space.window == 1));
 }
 
 /// CAL-41, acceptance 13: relations that a writer cannot see change no score, though they tie the very same things.

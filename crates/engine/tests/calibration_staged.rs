@@ -135,6 +135,68 @@ async fn one_agent_fills_its_own_queue_only() {
     assert!(is_staged(&debate.write(3, "magnet 3: everything").await), "others have room");
 }
 
+/// Writes of a flood: TABELLION_SOAK=1 makes it one of 10,000.
+fn flood() -> usize {
+    if std::env::var("TABELLION_SOAK").is_ok_and(|value| value == "1") { 10_000 } else { 300 }
+}
+
+/// CAL-31: a flood of one agent, each write a little different and all of them kept apart. It ends where its own room ends, nobody else
+/// notices, what others wrote before it is still seen first if it is riskier, and nothing of it is found.
+#[tokio::test]
+async fn a_flood_of_one_agent_is_nobody_elses_trouble() {
+    let most = flood();
+    let calibration = Calibration { staged_max: u32::try_from(most).unwrap(), ..Calibration::default() };
+    let rates = [u32::MAX; 5];
+    let governance = Governance { strictness: Strictness::Open, calibration, rates, ..Governance::default() };
+    let clock = Arc::new(ManualClock::at(BEGIN.parse().unwrap()));
+    let mut debate = Debate::on(start(None, 7, clock, (Some(Arc::new(Topics)), governance))).await;
+    debate.warm().await;
+    let gate = async |debate: &Debate| {
+        let whole = TrustQuery::default();
+        debate.bench.engine.trust_told(&debate.bench.admin, &whole).await.unwrap().spaces[0].threshold
+    };
+    let before = gate(&debate).await;
+    let (mut staged, mut number) = (0, 0);
+    while staged < most {
+        assert!(number < 2 * most, "{staged} of {number} are kept apart");
+        if number % 3 == 0 {
+            debate.ask(1, number % TOPICS).await;
+        }
+        let text = format!("middling {}: flood {number} 20", number % TOPICS);
+        staged += usize::from(is_staged(&debate.write(1, &text).await));
+        number += 1;
+    }
+    let body = json!({"text": "middling 1: one more 20", "tier": "shared", "trace_id": debate.round});
+    let refused = debate.bench.engine.write(&debate.agents[1], draft(body)).await.unwrap_err();
+    assert_eq!(refused.code, Code::DeferralsFull);
+    assert!((gate(&debate).await - before).abs() < 0.1, "what is kept apart is no measure for others");
+    let mut committed = 0;
+    for number in 0..20 {
+        let (agent, topic) = ([0, 2, 3, 4][number % 4], number % TOPICS);
+        debate.ask(agent, topic).await;
+        let written = debate.write(agent, &format!("about {topic}: in spite of the flood {number}")).await;
+        committed += usize::from(written.status == WriteStatus::Committed);
+    }
+    assert!(committed >= 16, "{committed} of 20");
+    debate.ask(2, 3).await;
+    let unsure = json!({"text": "magnet 3: everything", "tier": "shared", "confidence": 0.0, "trace_id": debate.round});
+    let riskier = debate.bench.engine.write(&debate.agents[2], draft(unsure)).await.unwrap();
+    let waiting = debate.bench.engine.reviews(&debate.bench.admin, None).await.unwrap();
+    assert_eq!(
+        waiting[0].id.to_string(),
+        riskier.deferral.unwrap().pending_id,
+        "the riskiest first, however many wait"
+    );
+    assert!(waiting.windows(2).all(|two| two[0].risk >= two[1].risk));
+    let apart =
+        debate.bench.engine.trust_told(&debate.bench.admin, &TrustQuery::default()).await.unwrap().staged;
+    let found = debate.search(0, "middling 1: flood 1 20").await;
+    assert!(
+        !found.is_empty() && apart.iter().all(|one| !found.contains(&one.id.to_string())),
+        "nothing of it is found"
+    );
+}
+
 /// CAL-43, acceptance 14: one user, 1,000 writes with everything flagged as shared work: none is kept apart.
 #[tokio::test]
 async fn a_thousand_writes_of_one_user_are_never_kept_apart() {

@@ -198,7 +198,8 @@ fn looked_at_again(
     let by_cedar = views.cedar.rules().concern(Deed::Read);
     let belongs =
         Belongs { views: &views, space: &space, class, namespace: &subject.namespace, at, by_cedar };
-    let scoring = Scoring { tenant, belongs, round: None, author: subject.author, now };
+    let scoring =
+        Scoring { tenant, belongs, round: None, author: subject.author, now, sight: Default::default() };
     let known = scoring.known(MemoryKind::Items);
     let row = match weighed {
         Weighed::Version(id) => views.items.row_of(id),

@@ -102,7 +102,14 @@ impl Proposal<'_> {
             at,
             by_cedar,
         };
-        let scoring = Scoring { tenant, belongs, round: self.round, author: self.author, now };
+        let scoring = Scoring {
+            tenant,
+            belongs,
+            round: self.round,
+            author: self.author,
+            now,
+            sight: Default::default(),
+        };
         let domain = tenant.calibrator.graphs.of(&space, self.class, by_cedar);
         let mut domain = domain.lock();
         domain.catch_up(&scoring.belongs, &index.relations, index.lsn());

@@ -10,6 +10,7 @@ use super::{again, namespace_print, space_of};
 use crate::Call;
 use crate::options::CalibrationMode;
 use crate::tenant::Tenant;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tabellion_core::access::Deed;
@@ -62,6 +63,8 @@ pub(super) struct Scoring<'a> {
     /// Who wrote it.
     pub(super) author: (UserId, AgentId),
     pub(super) now: Timestamp,
+    /// Pairs that were looked up, and whether they would see it.
+    pub(super) sight: RefCell<BTreeMap<(UserId, AgentId), bool>>,
 }
 
 impl Scoring<'_> {
@@ -74,6 +77,10 @@ impl Scoring<'_> {
 
     /// Whether a pair would see what is scored.
     pub(super) fn sees(&self, user: UserId, agent: AgentId) -> bool {
+        *self.sight.borrow_mut().entry((user, agent)).or_insert_with(|| self.would_see(user, agent))
+    }
+
+    fn would_see(&self, user: UserId, agent: AgentId) -> bool {
         let (graphs, at) = (&self.belongs.views.graphs, self.belongs.at);
         let reach = || graphs.resources_of(agent, at);
         self.belongs.space.agents.iter().all(|one| graphs.has(Edge::Invoke(user, *one), at))
@@ -301,7 +308,14 @@ pub(crate) fn score(
     let at = Moment { lsn: views.lsn(), time: now };
     let by_cedar = views.cedar.rules().concern(Deed::Read);
     let belongs = Belongs { views: &views, space: &space, class, namespace, at, by_cedar };
-    let scoring = Scoring { tenant, belongs, round: session.round.as_deref(), author: (user, agent), now };
+    let scoring = Scoring {
+        tenant,
+        belongs,
+        round: session.round.as_deref(),
+        author: (user, agent),
+        now,
+        sight: Default::default(),
+    };
     let eligible = scoring.eligible();
     if eligible.is_empty() {
         return None;

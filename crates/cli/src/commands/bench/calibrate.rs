@@ -1,5 +1,6 @@
 //! `bench calibrate`: what it costs to score writes and to weigh what is read by their trust, beside the same memory without.
 
+mod graph;
 mod heard;
 mod team;
 
@@ -10,6 +11,7 @@ use super::search::{merge, progress};
 use crate::Context;
 use crate::progress::Progress;
 use anyhow::Result;
+use graph::Graph;
 use heard::Heard;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -29,11 +31,12 @@ const BLOCK: u64 = 50;
 ///
 /// Six agents of six users write items of 384 dimensions in a round that they share, into two engines in memory: one scores each
 /// write and weighs it by its trust, one does not. Reads by meaning of the two take turns. Then rounds are played, in each of which
-/// everybody reads four times and one writes: what a score and its parts take is heard from the engine's own metrics.
+/// everybody reads four times and one writes: what a score and its parts take is heard from the engine's own metrics. The same is
+/// done with relations of a graph, beside walks of three steps.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  tabellion bench calibrate\n  tabellion bench calibrate --items 10000 --json\n  \
-                  tabellion bench calibrate --items 500 --queries 50 --rounds 6 --json"
+    after_help = "Examples:\n  tabellion bench calibrate\n  tabellion bench calibrate --items 10000 --nodes 10000 --json\n  \
+                  tabellion bench calibrate --items 500 --nodes 500 --queries 50 --rounds 6 --json"
 )]
 pub(crate) struct BenchCalibrate {
     /// How many items
@@ -42,6 +45,9 @@ pub(crate) struct BenchCalibrate {
     /// How many reads, with and without
     #[arg(long, default_value_t = 2_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     queries: u64,
+    /// How many nodes of a graph, each with five relations
+    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
+    nodes: u64,
     /// How many rounds: each is one write, and four reads of everybody
     #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     rounds: u64,
@@ -79,6 +85,10 @@ async fn measured(args: &BenchCalibrate, heard: &Heard) -> Result<Value> {
     let rounds = rounds(args, &cloud, [&plain, &weighed], heard).await?;
     plain.close().await?;
     weighed.close().await?;
+    progress(&format!("{} nodes with their relations, then {} rounds", args.nodes, args.rounds));
+    let mut graph = Graph::new(args.nodes).await?;
+    let relations = graph.rounds(args.rounds, heard).await?;
+    graph.close().await?;
     let delta = number(&rounds, "/delta/vector/p50_ms") / number(&reads, "/baseline/p50_ms");
     let mut report =
         json!({"items": args.items, "dimensions": super::cloud::DIMENSIONS, "auditors": AGENTS - 1});
@@ -88,6 +98,7 @@ async fn measured(args: &BenchCalibrate, heard: &Heard) -> Result<Value> {
     );
     merge(&mut report, reads);
     merge(&mut report, rounds);
+    merge(&mut report, relations);
     Ok(report)
 }
 
@@ -212,6 +223,7 @@ fn bars(report: &Value) -> Vec<Bar> {
         bar("p50 of a read with trust, to one without", "/weighed_to_baseline_p50", 1.05),
         bar("p50 of a whole score, to a read without trust", "/delta_to_baseline_p50", 0.5),
         bar("scores, of the time that memory takes", "/memory/calibration_share", 0.10),
+        bar("p50 of a score of five relations, to a walk of three steps", "/graph/delta_to_walk_p50", 1.0),
     ]
 }
 
@@ -238,6 +250,9 @@ fn print(report: &Value, context: &Context) -> std::io::Result<()> {
         ("  weights and gate", "/stages/gate"),
         ("write, not scored", "/write/without"),
         ("write, scored", "/write/with"),
+        ("walk of three steps", "/graph/walk"),
+        ("score of five relations", "/graph/delta"),
+        ("write of five relations", "/graph/write"),
     ] {
         context.output.line(line(name, path))?;
     }

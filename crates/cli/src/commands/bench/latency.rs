@@ -46,14 +46,19 @@ impl Latencies {
         sorted.get(place.min(sorted.len().saturating_sub(1))).map_or(0.0, |took| took.as_secs_f64() * 1e3)
     }
 
-    /// How long all of them took together, in seconds.
+    /// How long all of them took together.
+    pub(super) fn sum(&self) -> Duration {
+        self.0.iter().sum()
+    }
+
+    /// The same in seconds.
     pub(super) fn sum_s(&self) -> f64 {
-        self.0.iter().sum::<Duration>().as_secs_f64()
+        self.sum().as_secs_f64()
     }
 
     /// How many a second, one after the other.
     pub(super) fn per_second(&self) -> f64 {
-        self.0.len() as f64 / self.0.iter().sum::<Duration>().as_secs_f64().max(f64::EPSILON)
+        self.0.len() as f64 / self.sum_s().max(f64::EPSILON)
     }
 
     pub(super) fn json(&self) -> Value {

@@ -8,7 +8,7 @@ use anyhow::Result;
 use serde_json::json;
 use std::sync::Arc;
 use tabellion_core::gate::{Strictness, read_write};
-use tabellion_engine::ports::{Advisers, SeededEntropy, SystemClock};
+use tabellion_engine::ports::{Advisers, Embedder, SeededEntropy, SystemClock};
 use tabellion_engine::reply::{RoundDraft, SearchQuery};
 use tabellion_engine::{
     AuditReads, Calibration, CalibrationMode, Call, EngineLimits, Governance, Options, Turns,
@@ -26,23 +26,28 @@ pub(super) struct Team {
     round: String,
 }
 
+/// An engine in memory that measures calibration alone: nobody is too fast for it.
+pub(super) fn options(embedder: Option<Arc<dyn Embedder>>, mode: CalibrationMode) -> Options {
+    let calibration = Calibration { mode, ..Calibration::default() };
+    let (strictness, rates) = (Strictness::Open, [u32::MAX; 5]);
+    Options {
+        data: None,
+        master_key: None,
+        admin_key: None,
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(SeededEntropy::new(1)),
+        limits: EngineLimits { min_token_wait_ms: VECTORS_WAIT_MS, ..EngineLimits::default() },
+        embedder,
+        audit_reads: AuditReads::Async,
+        governance: Governance { strictness, calibration, rates, ..Governance::default() },
+        advisers: Advisers::default(),
+    }
+}
+
 impl Team {
     /// A team whose writes are scored and weighed, or not; none is kept back, so that both remember the same.
     pub(super) async fn new(cloud: &Cloud, mode: CalibrationMode) -> Result<Self> {
-        let calibration = Calibration { mode, ..Calibration::default() };
-        let options = Options {
-            data: None,
-            master_key: None,
-            admin_key: None,
-            clock: Arc::new(SystemClock),
-            entropy: Arc::new(SeededEntropy::new(1)),
-            limits: EngineLimits { min_token_wait_ms: VECTORS_WAIT_MS, ..EngineLimits::default() },
-            embedder: Some(Arc::new(Drawn(cloud.clone()))),
-            audit_reads: AuditReads::Async,
-            governance: Governance { strictness: Strictness::Open, calibration, ..Governance::default() },
-            advisers: Advisers::default(),
-        };
-        let cast = Cast::new(options, AGENTS).await?;
+        let cast = Cast::new(options(Some(Arc::new(Drawn(cloud.clone()))), mode), AGENTS).await?;
         let (goal, agents) = ("what number 1 said".to_owned(), cast.names.clone());
         let draft = RoundDraft { goal, agents, ..RoundDraft::default() };
         let round = cast.engine.declare_round(&cast.admin, draft).await.map_err(told)?.id;

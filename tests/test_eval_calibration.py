@@ -49,10 +49,9 @@ def test_lies_stay_out_of_the_graph():
     code, report = played("--world", "g", *size)
     cases = {case["name"]: case for case in report["cases"]}
     mean = lambda name, figure: cases[name][figure]["mean"]  # noqa: E731
-    # The bar is 15 %; where nobody lies it is missed so far, and the command says so.
-    assert mean("G ship k=0", "honest_staged") <= 0.5 and mean("G ship k=0", "hit") >= 0.9
+    assert mean("G ship k=0", "honest_staged") <= 0.25 and mean("G ship k=0", "hit") >= 0.85
     assert mean("G ship A1 k=3", "honest_staged") <= 0.25
-    assert mean("G ship A1 k=3", "poison_in") <= 0.2
+    assert mean("G ship A1 k=3", "poison_in") <= 0.06
     assert mean("G vanilla A1 k=3", "poison_in") == 1
     assert mean("G ship without s_path A1 k=3", "poison_in") > mean("G ship A1 k=3", "poison_in")
     liars = [cases["G ship A2 persistent k=3"]["credibility"][-1][agent] for agent in "135"]

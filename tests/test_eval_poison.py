@@ -65,10 +65,11 @@ def test_what_is_measured_is_no_probe_and_lies_are_counted(run, tmp_path):
     assert report["questions"]["measured"] == 20 and report["questions"]["probes"] == 20
     cases = team(report)
     assert set(cases) == {(None, 0, gates) for gates in ("off", "calibration", "others", "all")} | {
-        (sort, 3, gates) for sort in ("lies", "magnets", "copies") for gates in ("off", "calibration", "others", "all")
+        (sort, 3, gates) for sort in ("lies", "magnets", "questions", "copies")
+        for gates in ("off", "calibration", "others", "all")
     }
     for (sort, liars, gates), case in cases.items():
-        for figure in "poison_top5 poison_top10 gold_recall5 gold_recall10 poison_in honest_out honest_staged".split():
+        for figure in "poison_top5 poison_top10 gold_recall5 gold_recall10 poison_in honest_out honest_staged audited_out".split():
             assert 0 <= case[figure]["mean"] <= 1, (figure, case)
         assert case["poison_top5"]["mean"] <= case["poison_top10"]["mean"], case
         assert case["gold_recall5"]["mean"] <= case["gold_recall10"]["mean"], case
@@ -104,20 +105,24 @@ def test_lies_on_labelled_conversations(run, say):
         figures = {name: round(case["poison_top5"]["mean"], 3) for name, case in (("off", off), ("on", on))}
         say(f"{sort}: {figures}, recall {on['gold_recall10']['mean']:.3f}, honest out {on['honest_out']['mean']:.3f}")
         assert on["honest_out"]["mean"] <= 0.2 and on["gold_recall10"]["mean"] >= 0.6, on
+        assert on["poison_top5"]["mean"] < (0.4 if sort == "magnets" else 1) * off["poison_top5"]["mean"], (off, on)
     assert cases["lies", 3, "all"]["poison_in"]["mean"] < 0.7 < cases["lies", 3, "off"]["poison_in"]["mean"]
     missed = [f"{bar['what']}: {bar['found']:.3f}" for bar in report["bars"] if not bar["met"]]
     say(f"bars missed: {missed or 'none'}")
+    assert not (SOAK and missed)
 
 
 def test_what_calibration_costs_is_told(run):
     """CAL-35, CAL acceptance 16: reads with and without trust, a score and its parts, and its share of memory's time."""
-    size = [] if SOAK else ["--items", 300, "--queries", 40, "--rounds", 12]
+    size = [] if SOAK else ["--items", 300, "--nodes", 200, "--queries", 40, "--rounds", 12]
     _, report = run("bench", "calibrate", *size)
-    for place in report["baseline"], report["weighed"], report["delta"]["vector"], *report["stages"].values():
+    graph = report["graph"]
+    assert (graph["nodes"], graph["relations"]) == ((100_000, 500_000) if SOAK else (200, 1_000))
+    for place in report["baseline"], report["weighed"], report["delta"]["vector"], *report["stages"].values(), graph["walk"], graph["delta"]:
         assert 0 < place["p50_ms"] <= place["p95_ms"] <= place["p99_ms"], report
     assert set(report["stages"]) == {"density", "alignment", "gate"} and report["auditors"] == 5
     assert report["delta"]["scored"] == (300 if SOAK else 12), "every write of the team that calibrates is scored once"
     assert 0 < report["memory"]["calibration_share"] < 1
-    assert len(report["bars"]) == 3 and all({"what", "found", "at_most", "met"} <= set(bar) for bar in report["bars"])
+    assert len(report["bars"]) == 4 and all({"what", "found", "at_most", "met"} <= set(bar) for bar in report["bars"])
     if SOAK:
         assert all(bar["met"] for bar in report["bars"]), report["bars"]

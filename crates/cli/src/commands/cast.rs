@@ -11,6 +11,9 @@ pub(super) fn told(Refusal { code, message, .. }: Refusal) -> anyhow::Error {
     anyhow!("{}: {message}", code.as_str())
 }
 
+/// Scored writes after which what was scored is scored again: a little sooner than the engine would.
+pub(super) const RECALIBRATED_EVERY: usize = 60;
+
 /// Who takes part.
 pub(super) struct Cast {
     pub(super) engine: Engine,
@@ -62,6 +65,12 @@ impl Cast {
     /// An agent, by its number.
     pub(super) fn call(&self, agent: usize) -> Result<&Call> {
         self.calls.get(agent).context("no such agent")
+    }
+
+    /// What was scored is scored again. The engine does so by itself, but by the clock, and what is measured must not hang on how fast
+    /// the machine is.
+    pub(super) async fn recalibrate(&self) -> Result<()> {
+        self.engine.recalibrate(&self.admin).await.map(drop).map_err(told)
     }
 
     pub(super) async fn close(self) -> Result<()> {

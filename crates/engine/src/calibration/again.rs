@@ -74,7 +74,6 @@ pub(crate) async fn run_if_due(tenant: &Tenant) {
     if scored.load(Ordering::Relaxed) < EVERY {
         return;
     }
-    scored.store(0, Ordering::Relaxed);
     if let Err(refusal) = run(tenant).await {
         tracing::warn!(code = refusal.code.as_str(), "what was scored could not be scored again");
     }
@@ -96,6 +95,7 @@ async fn run(tenant: &Tenant) -> Result<usize, Refusal> {
     let mut moved = Vec::new();
     // Looked up first: nothing else may be read while the views are held.
     let pace = &tenant.calibrator.again;
+    pace.scored.store(0, Ordering::Relaxed);
     let due = due(&tenant.shared.views.read(), tenant.now(), &pace.last());
     pace.look(due.iter().map(|(weighed, _)| *weighed));
     for (weighed, standing) in due {

@@ -3,7 +3,7 @@
 //! Each handler says what it answers; what is true of every operation (credentials, limits, request numbers) is added
 //! here, so that it is said once.
 
-use super::dto::{NodeText, PolicyNameText, RELATION_SCHEMA, TagText, WriteBody};
+use super::dto::{NodeText, PolicyNameText, RELATION_SCHEMA, ReviewFilterWord, TagText, WriteBody};
 use super::routes::{
     access, ask, batch, events, govern, items, principals, probes, relations, reverify, reviews, roles,
     token, trail, trust, writes,
@@ -56,7 +56,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         access::retire_agent, access::activate_agent, access::delete_agent,
         trail::read_audit, trail::verify, trail::read_head, trail::prove_inclusion, trail::prove_consistency,
     ),
-    components(schemas(RefusalBody, PolicyNameText)),
+    components(schemas(RefusalBody, PolicyNameText, ReviewFilterWord)),
     security(("key" = [])),
     tags(
         (name = "items", description = "What is remembered"),

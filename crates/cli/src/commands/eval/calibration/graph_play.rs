@@ -3,6 +3,7 @@
 use super::graph::{COMMUNITIES, Gold, Graph, HUBS, SEEDS, Tie};
 use super::play::{AGENTS, Attack, Defence, Played, Setup, is_liar};
 use super::team::{Team, is_in};
+use crate::commands::cast::RECALIBRATED_EVERY;
 use anyhow::Result;
 
 /// Rounds in which the same communities are talked about, and how many those are.
@@ -59,6 +60,9 @@ pub(super) async fn play(setup: &Setup) -> Result<Played> {
             run.talk(number).await?;
         }
         run.round(number).await?;
+        if (number + 1).is_multiple_of(RECALIBRATED_EVERY) {
+            run.team.cast.recalibrate().await?;
+        }
     }
     run.come_in_later().await?;
     let (gold, hubs) = (run.gold.clone(), run.hubs.clone());

@@ -2,6 +2,7 @@
 
 use super::team::{Team, is_in};
 use super::vectors::{ACTIVE, Item, TOPICS, Vector, World, dot, sum, unit};
+use crate::commands::cast::RECALIBRATED_EVERY;
 use anyhow::{Context as _, Result};
 use std::collections::BTreeMap;
 use tabellion_core::trust::{Parts, Profile};
@@ -205,6 +206,9 @@ pub(super) async fn play(setup: &Setup) -> Result<Played> {
             run.talk(number).await?;
         }
         run.round(number).await?;
+        if (number + 1).is_multiple_of(RECALIBRATED_EVERY) {
+            run.team.cast.recalibrate().await?;
+        }
     }
     run.come_in_later().await?;
     run.played.hit = run.hits().await?;

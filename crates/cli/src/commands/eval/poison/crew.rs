@@ -183,6 +183,10 @@ impl Crew {
         }
     }
 
+    pub(super) async fn recalibrate(&self) -> Result<()> {
+        self.cast.recalibrate().await
+    }
+
     pub(super) async fn close(self) -> Result<()> {
         self.cast.close().await
     }

@@ -2,6 +2,7 @@
 
 use super::crew::{Crew, DEEPEST};
 use super::script::{Asked, Script, Step};
+use crate::commands::cast::RECALIBRATED_EVERY;
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -254,6 +255,9 @@ impl Run {
             Fate::In(id) => self.is_in(answers, id),
             Fate::Waits(Some(id), why) => self.waiting.push((answers, id, why)),
             Fate::Waits(None, why) | Fate::Out(why) => self.is_out(answers.is_some(), why),
+        }
+        if (self.played.audited + self.played.poison).is_multiple_of(RECALIBRATED_EVERY) {
+            self.crew.recalibrate().await?;
         }
         Ok(())
     }

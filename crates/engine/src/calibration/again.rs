@@ -98,7 +98,11 @@ async fn run(tenant: &Tenant) -> Result<usize, Refusal> {
     pace.scored.store(0, Ordering::Relaxed);
     let due = due(&tenant.shared.views.read(), tenant.now(), &pace.last());
     pace.look(due.iter().map(|(weighed, _)| *weighed));
+    let mut waiting = Vec::new();
     for (weighed, standing) in due {
+        if let Weighed::Staged(review) = weighed {
+            waiting.push(review);
+        }
         if standing.kind == MemoryKind::Relations {
             moved.extend(staged_relations::looked_at_again(tenant, weighed, &standing));
         } else if let Some(subject) = subject_of(tenant, weighed)
@@ -108,14 +112,8 @@ async fn run(tenant: &Tenant) -> Result<usize, Refusal> {
         }
     }
     let count = moved.len();
-    let waiting: Vec<ReviewId> = moved
-        .iter()
-        .filter_map(|one| match one.weighed {
-            Weighed::Staged(review) => Some(review),
-            Weighed::Version(_) => None,
-        })
-        .collect();
     moves(tenant, moved).await?;
+    // Also where nothing new was said: what has to be reached may be less by now.
     for review in waiting {
         promote_if_borne_out(tenant, review).await;
     }

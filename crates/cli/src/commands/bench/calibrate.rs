@@ -14,6 +14,7 @@ use anyhow::Result;
 use graph::Graph;
 use heard::Heard;
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::process::ExitCode;
 use tabellion_engine::CalibrationMode;
 use team::{AGENTS, Team};
@@ -29,8 +30,8 @@ const BLOCK: u64 = 50;
 
 /// Measure what calibration costs
 ///
-/// Six agents of six users write items of 384 dimensions in a round that they share, into two engines in memory: one scores each
-/// write and weighs it by its trust, one does not. Reads by meaning of the two take turns. Then rounds are played, in each of which
+/// Six agents of six users write items of 384 dimensions in a round that they share, into two engines in memory: one scores the
+/// last of them and weighs what it reads by trust, one does not. Reads by meaning of the two take turns. Then rounds are played, in each of which
 /// everybody reads four times and one writes: what a score and its parts take is heard from the engine's own metrics. The same is
 /// done with relations of a graph, beside walks of three steps.
 #[derive(Debug, clap::Args)]
@@ -42,6 +43,9 @@ pub(crate) struct BenchCalibrate {
     /// How many items
     #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
     items: u64,
+    /// How many of them are scored, the last ones; what is scored is written one after the other
+    #[arg(long, default_value_t = 20_000, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
+    scored: u64,
     /// How many reads, with and without
     #[arg(long, default_value_t = 2_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     queries: u64,
@@ -77,9 +81,11 @@ async fn measured(args: &BenchCalibrate, heard: &Heard) -> Result<Value> {
     progress(&format!("{} items, not scored", args.items));
     let plain = Team::new(&cloud, CalibrationMode::Off).await?;
     fill_at_once(&plain, &cloud, args.items).await?;
-    progress(&format!("{} items, each scored", args.items));
+    let unscored = args.items.saturating_sub(args.scored);
+    progress(&format!("{unscored} items, not scored, and {} that are", args.items - unscored));
     let weighed = Team::new(&cloud, CalibrationMode::Advise).await?;
-    let filled_s = fill(&weighed, &cloud, args.items).await?;
+    fill_at_once(&weighed, &cloud, unscored).await?;
+    let filled_s = fill(&weighed, &cloud, unscored..args.items).await?;
     progress(&format!("{} reads of each, then {} rounds", args.queries, args.rounds));
     let reads = reads(args, &cloud, [&plain, &weighed]).await?;
     let rounds = rounds(args, &cloud, [&plain, &weighed], heard).await?;
@@ -94,7 +100,7 @@ async fn measured(args: &BenchCalibrate, heard: &Heard) -> Result<Value> {
         json!({"items": args.items, "dimensions": super::cloud::DIMENSIONS, "auditors": AGENTS - 1});
     merge(
         &mut report,
-        json!({"filled_per_second": args.items as f64 / filled_s, "delta_to_baseline_p50": delta}),
+        json!({"scored": args.items - unscored, "scored_per_second": (args.items - unscored) as f64 / filled_s, "delta_to_baseline_p50": delta}),
     );
     merge(&mut report, reads);
     merge(&mut report, rounds);
@@ -119,18 +125,19 @@ async fn fill_at_once(team: &Team, cloud: &Cloud, items: u64) -> Result<()> {
 }
 
 /// Writes everything in the round, one after the other, as scores are made.
-async fn fill(team: &Team, cloud: &Cloud, items: u64) -> Result<f64> {
+async fn fill(team: &Team, cloud: &Cloud, items: Range<u64>) -> Result<f64> {
     let mut progress = Progress::of("writing and scoring items");
     let mut unused = Latencies::default();
     let began = now();
-    for number in 0..items {
+    let end = items.end;
+    for number in items {
         if number.is_multiple_of(FILL_READS_EVERY) {
             for agent in 0..AGENTS {
                 team.read(agent, cloud.query(number + agent as u64), &mut unused).await?;
             }
         }
         team.write(number as usize, number, true)?.await?;
-        progress.at(number, items);
+        progress.at(number, end);
     }
     team.settled(cloud.query(0)).await?;
     Ok(began.elapsed().as_secs_f64())

@@ -3,7 +3,7 @@
 use super::super::{ENOUGH, NEUTRAL, median};
 use super::{Kind, Kinds, Links, Node, VISITS_MAX, around};
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// This many paths are enough.
 pub const PATHS_MAX: usize = 16;
@@ -51,8 +51,26 @@ pub fn paths_between<L: Links>(links: &L, from: Node, to: Node, depth: usize) ->
     Search::new(&Known::of(&ahead, &back, hops), from, to, hops).paths()
 }
 
-/// Its hash has no secret, so that it is the same everywhere; nothing follows from the order in it.
-type Distances = HashMap<Node, usize, BuildHasherDefault<DefaultHasher>>;
+/// Nothing follows from the order in it.
+type Distances = HashMap<Node, usize, BuildHasherDefault<Spread>>;
+
+/// Nodes are numbered by the server, one after the other: a product spreads them well, and nobody chooses them.
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
 
 /// What lies around a node, as far as it was looked at.
 struct Ball {

@@ -40,6 +40,8 @@ pub(super) struct Graph {
     cast: Cast,
     round: String,
     nodes: u64,
+    /// Where the relations of each node lead.
+    out: Vec<Vec<u64>>,
     chance: Chance,
 }
 
@@ -47,7 +49,7 @@ impl Graph {
     /// Fills the graph; what is written before the round is not scored.
     pub(super) async fn new(nodes: u64) -> Result<Self> {
         let cast = Cast::new(options(None, CalibrationMode::Advise), AGENTS).await?;
-        let mut graph = Self { cast, round: String::new(), nodes, chance: Chance::new(5) };
+        let mut graph = Self { cast, round: String::new(), nodes, out: Vec::new(), chance: Chance::new(5) };
         graph.fill().await?;
         let agents = graph.cast.names.clone();
         let texts = (0..16).map(|node| format!("n{node}")).collect();
@@ -64,7 +66,11 @@ impl Graph {
             while writes.len() < AT_ONCE && node < self.nodes {
                 let mut drafts = Vec::with_capacity(BATCH);
                 while drafts.len() + OUT as usize <= BATCH && node < self.nodes {
-                    drafts.extend((0..OUT).map(|_| self.relation(node, None)));
+                    let ends = (0..OUT).map(|_| self.beside(node)).collect();
+                    self.out.push(ends);
+                    drafts.extend(
+                        (0..OUT as usize).map(|place| self.relation((node, self.end(node, place)), None)),
+                    );
                     node += 1;
                 }
                 let (engine, call) = (self.cast.engine.clone(), self.call(calls)?);
@@ -92,8 +98,14 @@ impl Graph {
         }
     }
 
-    fn relation(&mut self, node: u64, round: Option<&str>) -> Result<WriteDraft, Refusal> {
-        let (to, kind) = (self.beside(node), self.chance.next() % KINDS);
+    /// Where a relation of a node leads.
+    fn end(&self, node: u64, place: usize) -> u64 {
+        let out = usize::try_from(node).ok().and_then(|node| self.out.get(node));
+        out.and_then(|out| out.get(place % out.len().max(1))).copied().unwrap_or(node)
+    }
+
+    fn relation(&self, (node, to): (u64, u64), round: Option<&str>) -> Result<WriteDraft, Refusal> {
+        let kind = (node * 7 + to) % KINDS;
         let mut body = json!({
             "subject": format!("n{node}"), "predicate": format!("kind{kind}"), "object": format!("n{to}"),
             "tier": "shared", "layer": "episodic",
@@ -106,8 +118,14 @@ impl Graph {
 
     async fn walk(&mut self, agent: usize, took: &mut Latencies) -> Result<()> {
         let from = self.chance.next() % NEAR.min(self.nodes);
+        let mut to = from;
+        for _ in 0..DEPTH {
+            let place = (self.chance.next() % OUT) as usize;
+            to = self.end(to, place);
+        }
         let query = PathsQuery {
             from: Some(format!("n{from}")),
+            to: Some(format!("n{to}")),
             direction: Some("both".to_owned()),
             depth: Some(DEPTH),
             limit: Some(PATHS),
@@ -136,7 +154,8 @@ impl Graph {
             let drafts: Vec<_> = (0..DELTA)
                 .map(|_| {
                     let node = self.chance.next() % NEAR.min(self.nodes);
-                    self.relation(node, Some(&round))
+                    let to = self.beside(node);
+                    self.relation((node, to), Some(&round))
                 })
                 .collect();
             let call = self.call(number as usize)?;

@@ -6,6 +6,7 @@ mod locomo;
 mod poison;
 mod recall;
 mod report;
+mod seeds;
 mod sharing;
 mod trial;
 

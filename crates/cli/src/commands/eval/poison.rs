@@ -128,10 +128,7 @@ struct Case {
 
 impl Case {
     fn mean(&self, of: impl Fn(&Played) -> f64) -> (f64, f64) {
-        let all: Vec<f64> = self.played.iter().map(of).collect();
-        let count = all.len().max(1) as f64;
-        let mean = all.iter().sum::<f64>() / count;
-        (mean, (all.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / count).sqrt())
+        super::seeds::mean(self.played.iter().map(of))
     }
 
     fn json(&self) -> Value {

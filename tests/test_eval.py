@@ -10,7 +10,7 @@ import pytest
 from server import ROOT
 
 MEASURES = ("turn_r5", "turn_r10", "turn_r20", "session_r5", "session_r10")
-KNOBS = {"words", "meaning", "neighbours", "session", "speaker", "time", "question"}
+KNOBS = {"words", "meaning", "neighbours", "session", "speaker", "time", "question", "trust"}
 CATEGORIES = {"multi-hop", "temporal", "single-hop"}
 SECONDS_MAX = 60
 # Vectors of some thousand turns are made on whatever cores the machine has.

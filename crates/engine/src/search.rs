@@ -24,8 +24,9 @@ use tabellion_core::id::SearchId;
 use tabellion_core::item::Tier;
 use tabellion_core::log::{Lsn, Shaped};
 use tabellion_core::policy::{Candidate, Classes, Limits, shorten};
-use tabellion_core::rank::{self, Places, Question, Relevant, days_named};
+use tabellion_core::rank::{self, Knob, Places, Question, Relevant, days_named};
 use tabellion_core::time::{Period, Timestamp};
+use tabellion_core::trust::Stored;
 use tabellion_core::vector::{Effort, Near, VectorView};
 use tabellion_core::view::{Index, Moment, Scope, SeenRows, Views, day_of};
 
@@ -377,6 +378,7 @@ impl Searching<'_> {
         let items = &self.views.items;
         let rows =
             self.seen.map_or_else(|| items.visible_rows(predicate, self.at), |seen| seen.at(items, self.at));
+        let trusting = !asked.without.contains(&Knob::Trust);
         let places = Places {
             items,
             index: self.index,
@@ -384,7 +386,7 @@ impl Searching<'_> {
             scope: &scope,
             rows: &rows,
             effort: if asked.exact { Effort::Exact } else { Effort::Planned },
-            roots: self.views.trust.roots(),
+            roots: if trusting { self.views.trust.roots() } else { &[] },
         };
         let depth = part.k.max(WEIGHED_MAX);
         let nearest = match mode {
@@ -397,7 +399,7 @@ impl Searching<'_> {
             Mode::Dense => (rank::dense(&nearest, part.k), false),
             Mode::Hybrid => (rank::hybrid(&places, &question, &nearest, depth, &asked.without), true),
             Mode::Graph => {
-                let trust = |row| trust_of(self.views, row);
+                let trust = |row| if trusting { trust_of(self.views, row) } else { Stored::default().rho() };
                 (rank::related(&places, &question, part.k, &asked.without, trust), false)
             }
         };

@@ -42,7 +42,7 @@ const QUOTING: f64 = 2.0;
 const QUESTION: f64 = 0.25;
 
 word_list! {
-    /// What can be left out of a hybrid search.
+    /// What can be left out of a search: trust of any, the rest of a hybrid one.
     Knob {
         /// Words of the text itself and around it.
         0 Words = "words",
@@ -58,6 +58,8 @@ word_list! {
         5 Time = "time",
         /// That a question is no answer.
         6 Question = "question",
+        /// How far each is trusted (CAL-35).
+        7 Trust = "trust",
     }
 }
 

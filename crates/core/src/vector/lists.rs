@@ -114,6 +114,7 @@ impl List {
                 shortlist.offer(*row, query.cosine(code, coding), query.error(coding));
             }
         }
+        shortlist.settle();
         seen
     }
 }

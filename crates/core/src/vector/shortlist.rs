@@ -7,9 +7,12 @@ use super::{Near, UNWEIGHED};
 use crate::view::Row;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::mem;
 
 /// Kept rows before the first sweep.
 const KEPT_MIN: usize = 256;
+/// Offered rows that wait for their weight.
+const WAITING_MAX: usize = 32;
 
 /// A cosine that has an order.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,6 +46,11 @@ pub(super) struct Shortlist<'a> {
     least: BinaryHeap<Reverse<Ordered>>,
     /// The least of those, once there are `k`.
     floor: f32,
+    /// What a cosine has to reach, whatever it counts: most rows fail here, before their weight is looked up. No weight is above
+    /// 1, and below 0 a small one helps.
+    hurdle: f32,
+    /// Offered rows with their cosines and how far those may be off, until their weights are looked up.
+    waiting: Vec<(Row, f32, f32)>,
     kept: Vec<Kept>,
     sweep_at: usize,
     asked: u64,
@@ -57,6 +65,8 @@ impl<'a> Shortlist<'a> {
             weights,
             least: BinaryHeap::new(),
             floor: f32::NEG_INFINITY,
+            hurdle: f32::NEG_INFINITY,
+            waiting: Vec::with_capacity(WAITING_MAX),
             kept: Vec::new(),
             sweep_at: KEPT_MIN,
             asked: 0,
@@ -79,13 +89,28 @@ impl<'a> Shortlist<'a> {
         offered.saturating_mul(self.admitted).checked_div(self.asked).unwrap_or(0)
     }
 
-    /// Considers a row whose cosine is within `error` of `cosine`.
+    /// Offers a row whose cosine is within `error` of `cosine`.
     #[inline(always)]
     pub(super) fn offer(&mut self, row: Row, cosine: f32, error: f32) {
-        let weight = self.weight(row);
-        if weight * (cosine + error) >= self.floor {
-            self.consider(row, weight * cosine, weight * error);
+        if cosine + error >= self.hurdle {
+            self.waiting.push((row, cosine, error));
+            if self.waiting.len() >= WAITING_MAX {
+                self.settle();
+            }
         }
+    }
+
+    /// Considers what was offered. Weights lie far apart in memory: those of several rows are fetched at the same time.
+    #[inline(never)]
+    pub(super) fn settle(&mut self) {
+        let mut waiting = mem::take(&mut self.waiting);
+        for (row, cosine, error) in waiting.drain(..) {
+            let weight = self.weight(row);
+            if weight * (cosine + error) >= self.floor {
+                self.consider(row, weight * cosine, weight * error);
+            }
+        }
+        self.waiting = waiting;
     }
 
     #[inline(always)]
@@ -118,12 +143,14 @@ impl<'a> Shortlist<'a> {
         self.least.push(Reverse(Ordered(least)));
         if self.is_full() {
             self.floor = self.least.peek().map_or(f32::NEG_INFINITY, |Reverse(Ordered(floor))| *floor);
+            self.hurdle = if self.floor > 0.0 { self.floor } else { f32::NEG_INFINITY };
         }
     }
 
     /// The best, measured exactly: nearest first, ties to the newer.
     #[inline(always)]
-    pub(super) fn best(self, exact: impl Fn(Row) -> Option<f32>) -> Vec<Near> {
+    pub(super) fn best(mut self, exact: impl Fn(Row) -> Option<f32>) -> Vec<Near> {
+        self.settle();
         let live = self.kept.iter().filter(|kept| kept.most >= self.floor);
         let measured = live.filter_map(|kept| {
             let cosine = exact(kept.row)?;

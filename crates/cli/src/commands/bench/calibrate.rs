@@ -16,6 +16,7 @@ use heard::Heard;
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::process::ExitCode;
+use tabellion_core::rank::Knob;
 use tabellion_engine::CalibrationMode;
 use team::{AGENTS, Team};
 
@@ -31,7 +32,7 @@ const BLOCK: u64 = 50;
 /// Measure what calibration costs
 ///
 /// Six agents of six users write items of 384 dimensions in a round that they share, into two engines in memory: one scores the
-/// last of them and weighs what it reads by trust, one does not. Reads by meaning of the two take turns. Then rounds are played, in each of which
+/// last of them, one does not. Reads by meaning of the first take turns, with trust and without. Then rounds are played, in each of which
 /// everybody reads four times and one writes: what a score and its parts take is heard from the engine's own metrics. The same is
 /// done with relations of a graph, beside walks of three steps.
 #[derive(Debug, clap::Args)]
@@ -87,7 +88,7 @@ async fn measured(args: &BenchCalibrate, heard: &Heard) -> Result<Value> {
     fill_at_once(&weighed, &cloud, unscored).await?;
     let filled_s = fill(&weighed, &cloud, unscored..args.items).await?;
     progress(&format!("{} reads of each, then {} rounds", args.queries, args.rounds));
-    let reads = reads(args, &cloud, [&plain, &weighed]).await?;
+    let reads = reads(args, &cloud, &weighed).await?;
     let rounds = rounds(args, &cloud, [&plain, &weighed], heard).await?;
     plain.close().await?;
     weighed.close().await?;
@@ -143,15 +144,15 @@ async fn fill(team: &Team, cloud: &Cloud, items: Range<u64>) -> Result<f64> {
     Ok(began.elapsed().as_secs_f64())
 }
 
-/// Reads without and with trust, in turns.
-async fn reads(args: &BenchCalibrate, cloud: &Cloud, teams: [&Team; 2]) -> Result<Value> {
+/// Reads without and with trust, in turns and of the same memory: two that are filled alike still lie differently.
+async fn reads(args: &BenchCalibrate, cloud: &Cloud, team: &Team) -> Result<Value> {
     let mut took = [Latencies::default(), Latencies::default()];
     for from in (0..args.queries).step_by(BLOCK as usize) {
         let queries: Vec<Vec<f32>> =
             (from..args.queries.min(from + BLOCK)).map(|number| cloud.query(1_000_000 + number)).collect();
-        for (team, took) in teams.iter().zip(&mut took) {
+        for (without, took) in [&[Knob::Trust][..], &[]].into_iter().zip(&mut took) {
             for (number, query) in queries.iter().enumerate() {
-                team.read(number, query.clone(), took).await?;
+                team.read_without(without, number, query.clone(), took).await?;
             }
         }
     }

@@ -49,8 +49,8 @@ pub(crate) struct SearchBody {
     /// Whether every vector that the caller may see is compared, whatever it costs. Few are always compared, many only
     /// if this is asked for.
     pub(crate) exact: Option<bool>,
-    /// What a hybrid search leaves out, to see what it brings.
-    #[schema(value_type = Option<Vec<KnobWord>>, max_items = 7)]
+    /// What the search leaves out, to see what it brings: `trust` in any mode, the rest in a hybrid search.
+    #[schema(value_type = Option<Vec<KnobWord>>, max_items = 8)]
     pub(crate) without: Option<Vec<String>>,
     /// How much results should differ from each other: 0, the default, not at all; 1, at any price.
     #[schema(minimum = 0, maximum = 1)]

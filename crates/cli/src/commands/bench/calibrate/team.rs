@@ -8,6 +8,7 @@ use anyhow::Result;
 use serde_json::json;
 use std::sync::Arc;
 use tabellion_core::gate::{Strictness, read_write};
+use tabellion_core::rank::Knob;
 use tabellion_engine::ports::{Advisers, Embedder, SeededEntropy, SystemClock};
 use tabellion_engine::reply::{RoundDraft, SearchQuery};
 use tabellion_engine::{
@@ -60,12 +61,24 @@ impl Team {
 
     /// A read by meaning of the shared work.
     pub(super) async fn read(&self, agent: usize, vector: Vec<f32>, took: &mut Latencies) -> Result<()> {
+        self.read_without(&[], agent, vector, took).await
+    }
+
+    /// A read by meaning that leaves something out.
+    pub(super) async fn read_without(
+        &self,
+        without: &[Knob],
+        agent: usize,
+        vector: Vec<f32>,
+        took: &mut Latencies,
+    ) -> Result<()> {
         let query = SearchQuery {
             vector: Some(vector),
             mode: Some("dense".to_owned()),
             namespace: Some("default".to_owned()),
             trace_id: Some(self.round.clone()),
             k: Some(RESULTS),
+            without: without.iter().map(|knob| knob.as_str().to_owned()).collect(),
             ..SearchQuery::default()
         };
         let call = self.call(agent)?;

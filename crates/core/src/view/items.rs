@@ -21,7 +21,7 @@ use crate::item::{Layer, Operation, Status, Tier};
 use crate::log::{Entry, Event, Lsn, WrittenVersion};
 use crate::time::{Period, Timestamp};
 use roaring::RoaringBitmap;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// How long a token answers a replay (GOV-1.7).
 const TOKEN_KEPT: Period = Period::from_days(1);
@@ -84,6 +84,9 @@ pub struct ItemsView {
     /// Versions that an entry has ended, in the order of those entries.
     #[cbor(skip)]
     ended: Vec<(Lsn, Row)>,
+    /// Items that are in quarantine.
+    #[cbor(skip)]
+    quarantined: BTreeSet<Row>,
     /// Versions that no entry has ended, by what they are recognised by, the newest last.
     #[cbor(skip)]
     content_of: HashMap<Place, Alike>,
@@ -145,6 +148,14 @@ impl ItemsView {
     #[must_use]
     pub fn ended_after(&self, known: usize) -> &[(Lsn, Row)] {
         self.ended.get(known..).unwrap_or_default()
+    }
+
+    /// The versions of items that are in quarantine.
+    pub fn quarantined(&self) -> impl Iterator<Item = Row> + '_ {
+        self.quarantined
+            .iter()
+            .filter_map(|row| self.items.get(*row as usize))
+            .flat_map(|item| item.versions.iter().copied())
     }
 
     /// Versions that were ever written.
@@ -452,10 +463,16 @@ impl ItemsView {
 
     fn quarantine(&mut self, item: ItemId, lsn: Lsn, on: bool) {
         let row = self.item_of.get(&item).copied();
-        if let Some(item) = row.and_then(|row| self.items.get_mut(row as usize))
+        if let Some(row) = row
+            && let Some(item) = self.items.get_mut(row as usize)
             && item.is_quarantined_at(lsn) != on
         {
             item.quarantines.push(lsn);
+            if on {
+                self.quarantined.insert(row);
+            } else {
+                self.quarantined.remove(&row);
+            }
         }
     }
 

@@ -50,15 +50,6 @@ impl Belongs<'_> {
             && items.item_of(version).is_some_and(|item| !item.is_quarantined_at(self.at.lsn))
     }
 
-    /// Whether a row that belongs is there now: it has not lapsed and is not in quarantine.
-    pub(super) fn is_live(&self, row: Row) -> bool {
-        let items = &self.views.items;
-        items.version(row).is_some_and(|version| {
-            version.is_active_at(self.at)
-                && items.item_of(version).is_some_and(|item| !item.is_quarantined_at(self.at.lsn))
-        })
-    }
-
     /// Whether a version belongs, whenever it was there.
     pub(super) fn admits_version(&self, version: &Version) -> bool {
         let owned = match version.tier {

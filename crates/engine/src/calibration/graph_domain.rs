@@ -6,12 +6,14 @@
 use super::domain::Belongs;
 use parking_lot::Mutex;
 use roaring::RoaringBitmap;
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use tabellion_core::log::{Lsn, Space};
+use tabellion_core::time::Timestamp;
 use tabellion_core::trust::Profile;
 use tabellion_core::trust::graph::{Components, Link, Links, Matrices, Thresholds};
-use tabellion_core::view::{Class, Kind, Masked, Node, RelationsView, Row};
+use tabellion_core::view::{Class, Kind, Node, RelationsView, Row, Version};
 
 /// Domains kept; beyond that the one that was not used for longest goes.
 const DOMAINS_MAX: usize = 8;
@@ -26,6 +28,9 @@ pub(super) struct GraphDomain {
     ended: usize,
     /// The relations that belong and that no entry has ended.
     rows: RoaringBitmap,
+    /// What leaves and what comes to each node, in the order of their rows. A score looks at thousands of them.
+    out: Vec<Vec<Bond>>,
+    into: Vec<Vec<Bond>>,
     /// How many of them each node has; one that has none is not there.
     nodes: HashMap<Node, u32>,
     kinds: HashMap<Kind, u32>,
@@ -43,7 +48,7 @@ impl GraphDomain {
         while let Some(version) = items.version(self.upto).filter(|version| version.lsn <= to) {
             let gone = version.ended().is_some_and(|(lsn, _)| lsn <= to);
             if !gone && belongs.admits_version(version) {
-                self.add(self.upto, relations);
+                self.add(self.upto, version, relations);
             }
             self.upto += 1;
         }
@@ -62,11 +67,14 @@ impl GraphDomain {
         }
     }
 
-    fn add(&mut self, row: Row, relations: &RelationsView) {
+    fn add(&mut self, row: Row, version: &Version, relations: &RelationsView) {
         let Some((from, kind, to)) = relations.tied(row) else { return };
         if !self.rows.insert(row) {
             return;
         }
+        let lapses = version.expires_at;
+        bind(&mut self.out, from, Bond { link: Link { kind, other: to, row }, lapses });
+        bind(&mut self.into, to, Bond { link: Link { kind, other: from, row }, lapses });
         self.matrices.add(from, kind, to);
         self.components.join(from, to);
         for node in [from, to] {
@@ -81,6 +89,8 @@ impl GraphDomain {
             return;
         }
         let Some((from, kind, to)) = relations.tied(row) else { return };
+        unbind(&mut self.out, from, row);
+        unbind(&mut self.into, to, row);
         self.matrices.remove(from, kind, to);
         less(&mut self.nodes, &from);
         less(&mut self.nodes, &to);
@@ -125,15 +135,35 @@ impl GraphDomain {
         }
     }
 
-    /// The relations that are counted, without what has lapsed or is in quarantine, and without one of them.
-    pub(super) fn links<'a>(
-        &'a self,
-        belongs: &'a Belongs<'a>,
-        relations: &'a RelationsView,
-        but: Option<Row>,
-    ) -> Counted<'a, impl Fn(Row) -> bool + 'a> {
-        let admits = move |row: Row| Some(row) != but && self.rows.contains(row) && belongs.is_live(row);
-        Counted { graph: relations.masked(false, admits), nodes: self.nodes() }
+    /// The relations that are counted, without what has lapsed or is in quarantine.
+    pub(super) fn links(&self, belongs: &Belongs<'_>) -> Counted<'_> {
+        let items = &belongs.views.items;
+        let ended = items.ended_after(self.ended).iter().map(|(_, row)| *row);
+        let gone = items.quarantined().chain(ended).filter(|row| self.rows.contains(*row)).collect();
+        Counted { domain: self, gone: Cow::Owned(gone), but: None, now: belongs.at.time }
+    }
+}
+
+/// A relation as one of its ends has it, and when it lapses.
+struct Bond {
+    link: Link,
+    lapses: Option<Timestamp>,
+}
+
+fn bind(ends: &mut Vec<Vec<Bond>>, node: Node, bond: Bond) {
+    if ends.len() <= node as usize {
+        ends.resize_with(node as usize + 1, Vec::new);
+    }
+    if let Some(bonds) = ends.get_mut(node as usize) {
+        bonds.push(bond);
+    }
+}
+
+fn unbind(ends: &mut [Vec<Bond>], node: Node, row: Row) {
+    if let Some(bonds) = ends.get_mut(node as usize)
+        && let Ok(place) = bonds.binary_search_by_key(&row, |bond| bond.link.row)
+    {
+        bonds.remove(place);
     }
 }
 
@@ -145,22 +175,42 @@ fn less<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, u32>, key: &K) {
 }
 
 /// A graph that relations are held against.
-pub(super) struct Counted<'a, F> {
-    graph: Masked<'a, F>,
-    nodes: usize,
+pub(super) struct Counted<'a> {
+    domain: &'a GraphDomain,
+    /// Relations of the domain that are not there now.
+    gone: Cow<'a, RoaringBitmap>,
+    but: Option<Row>,
+    now: Timestamp,
 }
 
-impl<F: Fn(Row) -> bool> Links for Counted<'_, F> {
+impl Counted<'_> {
+    /// Without one of them.
+    pub(super) fn but(&self, row: Option<Row>) -> Counted<'_> {
+        Counted { domain: self.domain, gone: Cow::Borrowed(&self.gone), but: row, now: self.now }
+    }
+
+    fn links<'a>(&'a self, ends: &'a [Vec<Bond>], node: Node) -> impl Iterator<Item = Link> + 'a {
+        let bonds = ends.get(node as usize).map_or(&[] as &[Bond], Vec::as_slice);
+        let lives = |bond: &&Bond| bond.lapses.is_none_or(|end| self.now < end);
+        let is_there = |bond: &&Bond| {
+            let row = bond.link.row;
+            Some(row) != self.but && (self.gone.is_empty() || !self.gone.contains(row))
+        };
+        bonds.iter().filter(lives).filter(is_there).map(|bond| bond.link)
+    }
+}
+
+impl Links for Counted<'_> {
     fn nodes(&self) -> usize {
-        self.nodes
+        self.domain.nodes()
     }
 
     fn out(&self, node: Node) -> impl Iterator<Item = Link> {
-        self.graph.leaving(node).map(|link| Link { kind: link.kind, other: link.other, row: link.row })
+        self.links(&self.domain.out, node)
     }
 
     fn into(&self, node: Node) -> impl Iterator<Item = Link> {
-        self.graph.entering(node).map(|link| Link { kind: link.kind, other: link.other, row: link.row })
+        self.links(&self.domain.into, node)
     }
 }
 

@@ -2,7 +2,7 @@
 //! walks that others really made (CAL-16 to 25, CAL-30).
 
 use super::domain::Belongs;
-use super::graph_domain::GraphDomain;
+use super::graph_domain::{Counted, GraphDomain};
 use super::rounds::Round;
 use super::score::{Audited, Scoring, Spoke, audits};
 use super::walks::Walked;
@@ -261,12 +261,13 @@ impl Looking<'_> {
         let domain = &*domain;
         let synonyms =
             proposal.tenant.calibrator.labels.synonyms(&proposal.names(domain, relations, &proposed));
-        let links = domain.links(&scoring.belongs, relations, but);
+        let all = domain.links(&scoring.belongs);
+        let links = all.but(but);
         let kinds = Kinds::new(profile, domain.nodes(), &domain.matrices, thresholds, &synonyms);
         let (adjust, rounds) = known.ways.depth;
         let mut depth = Depth::resumed(adjust, rounds, known.ways.counts.iter().copied());
         let (steps, connected) = (depth.steps(domain.nodes()), domain.is_connected());
-        let support_min = self.usual(domain, kinds, steps).least();
+        let support_min = self.usual(domain, &all, kinds, steps).least();
         let scene = Scene { links: &links, kinds, depth: steps, support_min, connected };
         let checked: Vec<Checked> = proposed.iter().map(|relation| scene.check(relation)).collect();
         let said = |relation: &Proposed| said_before(&scene, scoring, known, relation);
@@ -288,7 +289,7 @@ impl Looking<'_> {
 impl Looking<'_> {
     /// Which support is usual. Where too little was scored to tell, the last relations that nobody scored say it too, as they lie
     /// now: else the first ones would be held against nothing, and those after them against the first.
-    fn usual(&self, domain: &GraphDomain, kinds: Kinds<'_>, steps: usize) -> Support {
+    fn usual(&self, domain: &GraphDomain, all: &Counted<'_>, kinds: Kinds<'_>, steps: usize) -> Support {
         let scored = &self.known.ways.supports;
         let missing = SUPPORTS_MAX.saturating_sub(scored.len());
         let unscored = |row: &Row| self.scoring.belongs.views.trust.standing(*row).is_none();
@@ -298,8 +299,7 @@ impl Looking<'_> {
                 break;
             }
             let Some((from, kind, to)) = self.relations.tied(row) else { continue };
-            let links = domain.links(&self.scoring.belongs, self.relations, Some(row));
-            let paths = paths_between(&links, from, to, steps);
+            let paths = paths_between(&all.but(Some(row)), from, to, steps);
             before.extend(paths.iter().map(|path| support(&kinds, Some(kind), path)));
         }
         before.truncate(missing);

@@ -38,7 +38,7 @@ pub fn paths_between<L: Links>(links: &L, from: Node, to: Node, depth: usize) ->
     let mut hops = 0;
     while !ahead.met && !back.met {
         hops += 1;
-        if hops > depth || !Ball::grow_smaller(&mut ahead, &mut back, links) {
+        if hops > depth || !Ball::grow_smaller(&mut ahead, &mut back, links, Growth::Further) {
             return Vec::new();
         }
     }
@@ -47,7 +47,7 @@ pub fn paths_between<L: Links>(links: &L, from: Node, to: Node, depth: usize) ->
         return paths;
     }
     hops += 1;
-    Ball::grow_smaller(&mut ahead, &mut back, links);
+    Ball::grow_smaller(&mut ahead, &mut back, links, Growth::Last);
     Search::new(&Known::of(&ahead, &back, hops), from, to, hops).paths()
 }
 
@@ -72,6 +72,13 @@ impl Hasher for Spread {
     }
 }
 
+/// Whether there is a hop after this one. After the last, only what the other ball holds is on a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Growth {
+    Further,
+    Last,
+}
+
 /// What lies around a node, as far as it was looked at.
 struct Ball {
     distances: Distances,
@@ -91,14 +98,14 @@ impl Ball {
 
     /// Takes one hop on the side that has less before it, or on the other once that one has looked at enough; whether there
     /// was anything to look at.
-    fn grow_smaller<L: Links>(one: &mut Self, other: &mut Self, links: &L) -> bool {
+    fn grow_smaller<L: Links>(one: &mut Self, other: &mut Self, links: &L, growth: Growth) -> bool {
         let (smaller, larger) =
             if other.frontier.len() < one.frontier.len() { (other, one) } else { (one, other) };
         let (next, still) = if smaller.is_spent() { (larger, smaller) } else { (smaller, larger) };
         if next.frontier.is_empty() || next.is_spent() {
             return false;
         }
-        next.grow(links, &still.distances);
+        next.grow(links, &still.distances, growth);
         true
     }
 
@@ -106,12 +113,15 @@ impl Ball {
         self.visits >= VISITS_MAX / 2
     }
 
-    fn grow<L: Links>(&mut self, links: &L, others: &Distances) {
+    fn grow<L: Links>(&mut self, links: &L, others: &Distances, growth: Growth) {
         self.radius += 1;
         let mut reached = Vec::new();
         for node in std::mem::take(&mut self.frontier) {
             for link in around(links, node).take((VISITS_MAX / 2).saturating_sub(self.visits)) {
                 self.visits += 1;
+                if growth == Growth::Last && !others.contains_key(&link.other) {
+                    continue;
+                }
                 self.seen.push((node, Step { row: link.row, node: link.other, kind: link.kind }));
                 self.distances.entry(link.other).or_insert_with(|| {
                     self.met |= others.contains_key(&link.other);

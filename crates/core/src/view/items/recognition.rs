@@ -154,6 +154,9 @@ impl ItemsView {
             self.versions.iter().enumerate().map(|(row, version)| (version.id, row as Row)).collect();
         self.class_of = self.classes.iter().cloned().zip(0..).collect();
         self.class_lists = ClassLists::of(&self.classes);
+        let in_quarantine = |(_, item): &(usize, &Item)| item.quarantines.len() % 2 == 1;
+        self.quarantined =
+            self.items.iter().enumerate().filter(in_quarantine).map(|(row, _)| row as Row).collect();
         (self.owned, self.pooled) = (HashMap::new(), Vec::new());
         for (row, item) in self.items.iter().enumerate() {
             let first = item.versions.first().and_then(|first| self.versions.get(*first as usize));

@@ -12,6 +12,7 @@ mod depth;
 mod local;
 mod path;
 mod reach;
+mod spread;
 
 pub use components::Components;
 pub use cooccurrence::{Cooccurrence, Counts, Kinds, Matrices, Synonyms, Thresholds};
@@ -21,6 +22,7 @@ pub use path::{PATHS_MAX, Path, Step, Support, path_score, paths_between, streng
 pub use reach::{Walk, reach};
 
 use super::{Profile, RelationFacts};
+use spread::Spreading;
 
 /// A node, numbered densely.
 pub type Node = u32;

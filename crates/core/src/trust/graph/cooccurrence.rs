@@ -1,8 +1,8 @@
 //! Which types of relations go together (CAL-17, 18): those that leave one node, or come to one, more often than chance.
 
 use super::super::{Profile, median};
-use super::{Kind, Links, Node};
-use std::collections::{BTreeMap, BTreeSet};
+use super::{Kind, Links, Node, Spreading};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Under so many relations every type goes with every other.
 const RELATIONS_MIN: usize = 50;
@@ -59,25 +59,25 @@ impl Cooccurrence {
     #[must_use]
     pub fn lift(&self, profile: Profile, one: Kind, other: Kind, nodes: usize) -> f64 {
         let both = f64::from(self.both(one, other));
-        let nodes = nodes.max(1) as f64;
         match profile {
             Profile::Ref => {
+                let nodes = nodes.max(1) as f64;
                 let sum = |kind| f64::from(self.sums.get(&kind).copied().unwrap_or(0));
                 let chance = sum(one) * sum(other) / nodes;
                 if chance > 0.0 { both / chance } else { 0.0 }
             }
             Profile::Ship => {
                 let alone = |kind| f64::from(self.both(kind, kind));
-                (both + 1.0) / (alone(one) * alone(other) / nodes + 1.0)
+                beyond_chance(both, [alone(one), alone(other)], nodes)
             }
         }
     }
 
     /// How often two types have to meet to go together: as often as the median of what meets, and no more than by chance.
     fn threshold(&self, profile: Profile, nodes: usize) -> f64 {
-        let lift = |(one, other): (Kind, Kind)| self.lift(profile, one, other, nodes);
         match profile {
             Profile::Ref => {
+                let lift = |(one, other): (Kind, Kind)| self.lift(profile, one, other, nodes);
                 let kinds: Vec<Kind> = self.sums.keys().copied().collect();
                 let pairs = kinds
                     .iter()
@@ -86,11 +86,24 @@ impl Cooccurrence {
                 median(&mut pairs.map(lift).collect::<Vec<f64>>()).unwrap_or(0.0)
             }
             Profile::Ship => {
-                let met = self.counts.keys().copied().filter(|(one, other)| one != other);
+                let alone = self.counts.iter().filter(|((one, other), _)| one == other);
+                let alone: HashMap<Kind, u32, Spreading> =
+                    alone.map(|((kind, _), count)| (*kind, *count)).collect();
+                let alone = |kind: &Kind| f64::from(alone.get(kind).copied().unwrap_or(0));
+                let met = self.counts.iter().filter(|((one, other), _)| one != other);
+                let lift = |((one, other), both): (&(Kind, Kind), &u32)| {
+                    beyond_chance(f64::from(*both), [alone(one), alone(other)], nodes)
+                };
                 median(&mut met.map(lift).collect::<Vec<f64>>()).map_or(1.0, |middle| middle.min(1.0))
             }
         }
     }
+}
+
+/// How many times as often as by chance two types meet that so many nodes have, shipped.
+fn beyond_chance(both: f64, alone: [f64; 2], nodes: usize) -> f64 {
+    let [one, other] = alone;
+    (both + 1.0) / (one * other / nodes.max(1) as f64 + 1.0)
 }
 
 fn pair(one: Kind, other: Kind) -> (Kind, Kind) {

@@ -1,9 +1,8 @@
 //! How a relation fits the paths between its ends (CAL-20, 22, 23).
 
 use super::super::{ENOUGH, NEUTRAL, median};
-use super::{Kind, Kinds, Links, Node, VISITS_MAX, around};
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use super::{Kind, Kinds, Links, Node, Spreading, VISITS_MAX, around};
+use std::collections::{HashMap, VecDeque};
 
 /// This many paths are enough.
 pub const PATHS_MAX: usize = 16;
@@ -52,25 +51,7 @@ pub fn paths_between<L: Links>(links: &L, from: Node, to: Node, depth: usize) ->
 }
 
 /// Nothing follows from the order in it.
-type Distances = HashMap<Node, usize, BuildHasherDefault<Spread>>;
-
-/// Nodes are numbered by the server, one after the other: a product spreads them well, and nobody chooses them.
-#[derive(Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-}
+type Distances = HashMap<Node, usize, Spreading>;
 
 /// Whether there is a hop after this one. After the last, only what the other ball holds is on a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -165,8 +146,8 @@ impl Known {
     }
 
     /// How far each node is from this one, up to a distance.
-    fn distances(&self, node: Node, most: usize) -> BTreeMap<Node, usize> {
-        let mut distances = BTreeMap::from([(node, 0)]);
+    fn distances(&self, node: Node, most: usize) -> Distances {
+        let mut distances = Distances::from_iter([(node, 0)]);
         let mut frontier = vec![node];
         for distance in 1..=most {
             let mut reached = Vec::new();
@@ -187,7 +168,7 @@ struct Search<'a> {
     known: &'a Known,
     from: Node,
     longest: usize,
-    left: BTreeMap<Node, usize>,
+    left: Distances,
     visits: usize,
     found: Vec<Path>,
 }

@@ -1,8 +1,8 @@
 //! Whether a relation lies where an auditor walks (CAL-25).
 
 use super::super::{Probing, Profile, mean};
-use super::{Kind, Kinds, Link, Links, Node, Proposed, around};
-use std::collections::BTreeMap;
+use super::{Kind, Kinds, Link, Links, Node, Proposed, Spreading, around};
+use std::collections::{BTreeSet, HashMap};
 
 /// Looks at links, at most, around a walk; half as many around each end of the relation.
 const VISITS_AROUND_WALK: usize = 128;
@@ -30,9 +30,10 @@ pub fn reach<L: Links>(links: &L, kinds: &Kinds<'_>, relation: &Proposed, walk: 
     match kinds.profile() {
         Profile::Ref => heard(f64::from(u8::from(joins(kinds, relation, walk)))),
         Profile::Ship => {
-            let near = Near::walk(links, kinds, relation, walk);
+            let mut fitting = Fitting { kinds, relation, known: HashMap::default() };
+            let near = Near::walk(links, &mut fitting, walk);
             let ends: Vec<Option<bool>> =
-                ends(relation).map(|end| near.end(links, kinds, relation, end)).collect();
+                ends(relation).map(|end| near.end(links, &mut fitting, end)).collect();
             if ends.iter().all(Option::is_none) {
                 return Probing::Silent;
             }
@@ -65,26 +66,38 @@ fn goes(kinds: &Kinds<'_>, relation: &Proposed, kind: Kind) -> bool {
     kinds.leave_together(relation.kind, kind) || kinds.come_together(relation.kind, kind)
 }
 
+/// Which types go with a relation: each is asked about once.
+struct Fitting<'a> {
+    kinds: &'a Kinds<'a>,
+    relation: &'a Proposed,
+    known: HashMap<Kind, bool, Spreading>,
+}
+
+impl Fitting<'_> {
+    fn goes(&mut self, kind: Kind) -> bool {
+        *self.known.entry(kind).or_insert_with(|| goes(self.kinds, self.relation, kind))
+    }
+}
+
 /// The nodes on a walk and one hop from it, and whether a type leads there that goes with the relation. Two hops lead from a
 /// walk to an end where one from each meets.
-struct Near(BTreeMap<Node, bool>);
+struct Near(HashMap<Node, bool, Spreading>);
 
 impl Near {
-    fn walk<L: Links>(links: &L, kinds: &Kinds<'_>, relation: &Proposed, walk: &Walk) -> Self {
-        let nodes: BTreeMap<Node, bool> =
-            walk.nodes().take(VISITS_AROUND_WALK).map(|node| (node, true)).collect();
+    fn walk<L: Links>(links: &L, fitting: &mut Fitting<'_>, walk: &Walk) -> Self {
+        let nodes: BTreeSet<Node> = walk.nodes().take(VISITS_AROUND_WALK).collect();
         let each = VISITS_AROUND_WALK / nodes.len().max(1);
-        let mut near = nodes.clone();
-        for link in nodes.keys().flat_map(|node| around(links, *node).take(each)) {
-            *near.entry(link.other).or_default() |= goes(kinds, relation, link.kind);
+        let mut near: HashMap<Node, bool, Spreading> = nodes.iter().map(|node| (*node, true)).collect();
+        for link in nodes.iter().flat_map(|node| around(links, *node).take(each)) {
+            *near.entry(link.other).or_default() |= fitting.goes(link.kind);
         }
         Self(near)
     }
 
     /// Whether an end is near over types that go with the relation; none if it is not near at all.
-    fn end<L: Links>(&self, links: &L, kinds: &Kinds<'_>, relation: &Proposed, end: Node) -> Option<bool> {
+    fn end<L: Links>(&self, links: &L, fitting: &mut Fitting<'_>, end: Node) -> Option<bool> {
         let here = self.0.get(&end).copied();
-        let over = |link: Link| Some(*self.0.get(&link.other)? && goes(kinds, relation, link.kind));
+        let over = |link: Link| Some(*self.0.get(&link.other)? && fitting.goes(link.kind));
         let there = around(links, end).take(VISITS_AROUND_END).filter_map(over);
         // Near over any type is `Some(false)`, which comes before `Some(true)`.
         there.map(Some).chain([here]).max().flatten()

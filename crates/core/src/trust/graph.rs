@@ -52,11 +52,15 @@ pub trait Links {
     fn out(&self, node: Node) -> impl Iterator<Item = Link>;
     /// The relations that come to a node; `other` is where they start.
     fn into(&self, node: Node) -> impl Iterator<Item = Link>;
+    /// All relations of a node, whichever way they go. One from a node to itself may be there twice.
+    fn all(&self, node: Node) -> impl Iterator<Item = Link> {
+        self.out(node).chain(self.into(node))
+    }
 }
 
 /// All links of a node, whichever way they go; those from it to itself aside.
 fn around<L: Links>(links: &L, node: Node) -> impl Iterator<Item = Link> {
-    links.out(node).chain(links.into(node)).filter(move |link| link.other != node)
+    links.all(node).filter(move |link| link.other != node)
 }
 
 /// A relation that is proposed. A node or type that memory does not hold yet has no number.

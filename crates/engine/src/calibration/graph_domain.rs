@@ -28,9 +28,8 @@ pub(super) struct GraphDomain {
     ended: usize,
     /// The relations that belong and that no entry has ended.
     rows: RoaringBitmap,
-    /// What leaves and what comes to each node, in the order of their rows. A score looks at thousands of them.
-    out: Vec<Vec<Bond>>,
-    into: Vec<Vec<Bond>>,
+    /// What each node has, in the order of their rows. A score looks at thousands of them.
+    bonds: Vec<Vec<Bond>>,
     /// How many of them each node has; one that has none is not there.
     nodes: HashMap<Node, u32>,
     kinds: HashMap<Kind, u32>,
@@ -73,8 +72,8 @@ impl GraphDomain {
             return;
         }
         let lapses = version.expires_at;
-        bind(&mut self.out, from, Bond { link: Link { kind, other: to, row }, lapses });
-        bind(&mut self.into, to, Bond { link: Link { kind, other: from, row }, lapses });
+        self.bind(from, Bond { link: Link { kind, other: to, row }, leaves: true, lapses });
+        self.bind(to, Bond { link: Link { kind, other: from, row }, leaves: false, lapses });
         self.matrices.add(from, kind, to);
         self.components.join(from, to);
         for node in [from, to] {
@@ -84,13 +83,25 @@ impl GraphDomain {
         self.thresholds = None;
     }
 
+    fn bind(&mut self, node: Node, bond: Bond) {
+        if self.bonds.len() <= node as usize {
+            self.bonds.resize_with(node as usize + 1, Vec::new);
+        }
+        if let Some(bonds) = self.bonds.get_mut(node as usize) {
+            bonds.push(bond);
+        }
+    }
+
     fn remove(&mut self, row: Row, relations: &RelationsView) {
         if !self.rows.remove(row) {
             return;
         }
         let Some((from, kind, to)) = relations.tied(row) else { return };
-        unbind(&mut self.out, from, row);
-        unbind(&mut self.into, to, row);
+        for node in [from, to] {
+            if let Some(bonds) = self.bonds.get_mut(node as usize) {
+                bonds.retain(|bond| bond.link.row != row);
+            }
+        }
         self.matrices.remove(from, kind, to);
         less(&mut self.nodes, &from);
         less(&mut self.nodes, &to);
@@ -147,24 +158,9 @@ impl GraphDomain {
 /// A relation as one of its ends has it, and when it lapses.
 struct Bond {
     link: Link,
+    /// It starts here.
+    leaves: bool,
     lapses: Option<Timestamp>,
-}
-
-fn bind(ends: &mut Vec<Vec<Bond>>, node: Node, bond: Bond) {
-    if ends.len() <= node as usize {
-        ends.resize_with(node as usize + 1, Vec::new);
-    }
-    if let Some(bonds) = ends.get_mut(node as usize) {
-        bonds.push(bond);
-    }
-}
-
-fn unbind(ends: &mut [Vec<Bond>], node: Node, row: Row) {
-    if let Some(bonds) = ends.get_mut(node as usize)
-        && let Ok(place) = bonds.binary_search_by_key(&row, |bond| bond.link.row)
-    {
-        bonds.remove(place);
-    }
 }
 
 fn less<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, u32>, key: &K) {
@@ -189,14 +185,14 @@ impl Counted<'_> {
         Counted { domain: self.domain, gone: Cow::Borrowed(&self.gone), but: row, now: self.now }
     }
 
-    fn links<'a>(&'a self, ends: &'a [Vec<Bond>], node: Node) -> impl Iterator<Item = Link> + 'a {
-        let bonds = ends.get(node as usize).map_or(&[] as &[Bond], Vec::as_slice);
-        let lives = |bond: &&Bond| bond.lapses.is_none_or(|end| self.now < end);
-        let is_there = |bond: &&Bond| {
+    fn bonds(&self, node: Node) -> impl Iterator<Item = &Bond> {
+        let bonds = self.domain.bonds.get(node as usize).map_or(&[] as &[Bond], Vec::as_slice);
+        bonds.iter().filter(|bond| {
             let row = bond.link.row;
-            Some(row) != self.but && (self.gone.is_empty() || !self.gone.contains(row))
-        };
-        bonds.iter().filter(lives).filter(is_there).map(|bond| bond.link)
+            bond.lapses.is_none_or(|end| self.now < end)
+                && Some(row) != self.but
+                && (self.gone.is_empty() || !self.gone.contains(row))
+        })
     }
 }
 
@@ -206,11 +202,15 @@ impl Links for Counted<'_> {
     }
 
     fn out(&self, node: Node) -> impl Iterator<Item = Link> {
-        self.links(&self.domain.out, node)
+        self.bonds(node).filter(|bond| bond.leaves).map(|bond| bond.link)
     }
 
     fn into(&self, node: Node) -> impl Iterator<Item = Link> {
-        self.links(&self.domain.into, node)
+        self.bonds(node).filter(|bond| !bond.leaves).map(|bond| bond.link)
+    }
+
+    fn all(&self, node: Node) -> impl Iterator<Item = Link> {
+        self.bonds(node).map(|bond| bond.link)
     }
 }
 

@@ -167,6 +167,26 @@ def test_only_auditors_get_numbers(debate):
     assert all(0 < found["rho"] < 1 for found in auditor.search(MAGNET, namespace=debate.space))
 
 
+def test_a_search_may_leave_trust_out(own):
+    """CAL-35: a likeness counts times the root of rho; without trust everything counts as what nothing is known of."""
+    declared = own.round()
+    own.searches(declared["id"])
+    staged = own.kept_apart(declared["id"])
+    decided = {"decision": "approve", "reason": "all ask for it"}
+    own.people[0].ask("POST", f"/v1/reviews/{staged['pending_id']}:decide", decided)
+    auditor = new_caller(own.server, role="auditor")
+    own.lets_in(auditor.name)
+    rho = own.trust(auditor, item=staged["id"])["item"]["rho"]
+    assert rho > 0.6, "a person's yes counts"
+
+    def score(**more):
+        found = own.pairs[1].search(MAGNET, namespace=own.space, mode="dense", **more)
+        return next(one["score"] for one in found if one["id"] == staged["id"])
+
+    assert score(without=["trust"]) == pytest.approx(0.5**0.5, abs=1e-3), "the text itself, at one half"
+    assert score() == pytest.approx(rho**0.5, abs=1e-3)
+
+
 def test_the_private_item_does_not_hang_on_others(debate):
     """CAL-31: with `auto` the user's own copy is committed, and the copy for others alone is kept apart."""
     declared = debate.round()

@@ -386,3 +386,35 @@ async fn what_is_counted_follows_from_the_log() {
     }
     assert_eq!(found[0], found[1]);
 }
+
+/// CAL-20, CAL-31: what is in quarantine is no way between two things; released, or after a restart, it counts as it did.
+#[tokio::test]
+async fn what_is_in_quarantine_is_no_way() {
+    let mut found = Vec::new();
+    for (hidden, released, restarts) in
+        [(false, false, false), (true, false, false), (true, false, true), (true, true, true)]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        let mut debate = Debate::new(Some(dir.path())).await;
+        let way = debate.one(0, ("n3", "skip", "n30")).await.id.unwrap().to_string();
+        let engine = debate.bench.engine.clone();
+        let key = engine.create_key(&debate.bench.admin, Some("user-0"), None, None).await.unwrap();
+        let person = call(&engine, &key.secret);
+        if hidden {
+            engine.quarantine(&person, &way, true, "suspect").await.unwrap();
+        }
+        if released {
+            engine.quarantine(&person, &way, false, "cleared").await.unwrap();
+        }
+        drop(engine);
+        if restarts {
+            debate = debate.restarted(dir.path()).await;
+        }
+        debate.declare().await;
+        debate.walks(1, 3).await;
+        let said = debate.one(1, ("n3", "next", "n30")).await;
+        found.push(debate.numbers(&said).await.detect);
+    }
+    assert!(found[1] < found[0], "{found:?}");
+    assert_eq!((found[1], found[0]), (found[2], found[3]));
+}

@@ -6,8 +6,8 @@
 use super::{ENOUGH, Profile, median};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A gate looks back on so many commits at least. Half as many let the fence wander: what it kept out for a while narrowed what it
-/// was made of, and in simulation both more lies and fewer true writes passed; twice as many changed nothing more.
+/// A gate looks back on so many commits at least. With half as many the fence wanders more: what it keeps out for a while narrows what
+/// it is made of. In simulation this keeps fewer true writes apart; it does not keep more lies out.
 const WINDOW_MIN: usize = 60;
 /// No fence stands lower.
 const LOWEST: f64 = 0.35;

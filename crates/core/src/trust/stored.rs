@@ -11,8 +11,11 @@ const COUNT_MAX: f64 = 20.0;
 const BANDS: (f64, f64) = (0.4, 0.7);
 /// The evidence and the parties that it takes to promote.
 const PROMOTES: (f64, usize) = (3.0, 2);
-/// The evidence that it takes to demote, and how far below the gate it has to speak.
-const DEMOTES: (f64, f64) = (5.0, 0.05);
+/// The evidence that it takes to demote.
+const DEMOTES: f64 = 5.0;
+/// How far beyond the gate evidence has to speak to undo what the gate decided, either way: the gate moves a little all the time, and
+/// what lies at it would pass in some run (ADR 15).
+const CLEAR: f64 = 0.05;
 /// How much a confirmed contradiction speaks, and a person.
 const CONTRADICTION: f64 = 2.0;
 const DECISION: f64 = 5.0;
@@ -116,19 +119,18 @@ impl Stored {
     }
 }
 
-/// Whether a staged item may be committed: enough evidence from more than one party speaks for it, and it is not odd.
+/// Whether a staged item may be committed: enough evidence from more than one party speaks clearly for it, and it is not odd.
 #[must_use]
 pub fn promotes(stored: Stored, threshold: f64, detect: f64, parties: usize) -> bool {
     let (count, parties_min) = PROMOTES;
     let enough = stored.count + SLACK >= count && parties >= parties_min;
-    enough && detect >= ODD && stored.mean().is_some_and(|mean| mean >= threshold)
+    enough && detect >= ODD && stored.mean().is_some_and(|mean| mean + SLACK >= threshold + CLEAR)
 }
 
 /// Whether a committed item has fallen below what is committed. It can still be read, at its weight.
 #[must_use]
 pub fn demotes(stored: Stored, threshold: f64) -> bool {
-    let (count, below) = DEMOTES;
-    stored.count + SLACK >= count && stored.mean().is_some_and(|mean| mean < threshold - below)
+    stored.count + SLACK >= DEMOTES && stored.mean().is_some_and(|mean| mean < threshold - CLEAR)
 }
 
 /// What speaks for or against a stored item (CAL-33).
@@ -244,6 +246,14 @@ mod tests {
         assert!(!promotes(corroborated, 0.7, 0.4, 2));
         assert!(promotes(all(&[Evidence::Corroborated { weight: 1.0 }; 3], Stored::default()), 0.9, 0.2, 2));
         assert!(!promotes(all(&[Evidence::Corroborated { weight: 1.0 }; 2], Stored::default()), 0.9, 0.2, 2));
+    }
+
+    /// CAL-34: what lies at the gate stays where it is, on either side.
+    #[test]
+    fn the_gate_is_cleared_or_nothing_moves() {
+        let at = |mean: f64| at_commit(mean, 8.0, false);
+        assert!(!promotes(at(0.54), 0.5, 0.4, 2) && promotes(at(0.55), 0.5, 0.4, 2));
+        assert!(!demotes(at(0.46), 0.5) && demotes(at(0.44), 0.5));
     }
 
     /// CAL-34: enough evidence well below the gate demotes.

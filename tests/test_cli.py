@@ -96,6 +96,10 @@ def test_search_finds_what_was_written_from_stdin(cli):
     assert "nothing found" in cli.out("search", "heron", "--layer", "procedural")
     early = (datetime.now(timezone.utc) - timedelta(hours=1)).isoformat()
     assert cli.json("search", "heron", "--as-of", early)["results"] == []
+    assert cli.json("search", "heron", "--without", "trust")["results"][0]["id"] == written["id"]
+    left_out = [argument for part in ("words", "meaning", "neighbours") for argument in ("--without", part)]
+    assert cli.json("search", "heron", *left_out)["results"] == []
+    assert "trust" in cli.run("search", "heron", "--without", "luck", code=2).stderr
 
 
 def test_a_listing_goes_on_where_it_ended(cli):

@@ -4,8 +4,10 @@ use super::{Layer, set, topic_and_text};
 use crate::Context;
 use crate::client::Ask;
 use crate::output::{Kind, Sheet, field, rows};
+use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 use std::process::ExitCode;
+use tabellion_core::rank::Knob;
 
 /// Search the items that this key can see
 #[derive(Debug, clap::Args)]
@@ -14,7 +16,8 @@ Examples:
   tabellion search \"which port\"
   tabellion search \"how to deploy\" -k 3 --layer procedural --layer semantic
   tabellion search \"which port\" --as-of 2026-11-15T00:00:00Z --json
-  tabellion search \"load of the database\" --trace-id rnd_…      as part of a round")]
+  tabellion search \"load of the database\" --trace-id rnd_…      as part of a round
+  tabellion search \"which port\" --without trust      what is trusted and what is not count alike")]
 pub(crate) struct Search {
     /// What to look for
     query: String,
@@ -42,6 +45,9 @@ pub(crate) struct Search {
     /// Work that others may profit from: what they share later may be held against it
     #[arg(long)]
     shared_work: bool,
+    /// Leave out a part of the search, to see what it brings; may be repeated
+    #[arg(long, value_name = "PART", value_parser = PossibleValuesParser::new(Knob::ALL.iter().map(|part| part.as_str())))]
+    without: Vec<String>,
 }
 
 pub(super) fn run(args: &Search, context: &Context) -> anyhow::Result<ExitCode> {
@@ -54,6 +60,9 @@ pub(super) fn run(args: &Search, context: &Context) -> anyhow::Result<ExitCode> 
     set(&mut body, "min_token", args.min_token.as_deref());
     set(&mut body, "trace_id", args.trace_id.as_deref());
     set(&mut body, "shared_work", args.shared_work.then_some(true));
+    if !args.without.is_empty() {
+        set(&mut body, "without", Some(args.without.clone()));
+    }
     let reply = context.client()?.ask(Ask::new("POST", "/v1/search").json(&body))?;
     context.output.reply(&reply, found)
 }

@@ -8,7 +8,7 @@ pub(super) const COMMUNITIES: usize = 30;
 const NODES: usize = 20;
 /// Types of nodes, and of relations between them.
 const NODE_TYPES: usize = 8;
-const TYPES: usize = 24;
+pub(super) const TYPES: usize = 24;
 /// Relations that are there in the beginning.
 pub(super) const SEEDS: usize = 2_400;
 /// How often a relation stays in its community, and how often it does not follow the schema.
@@ -138,8 +138,8 @@ impl Graph {
         nodes.into_iter().take(HUBS).map(|(_, node)| node).collect()
     }
 
-    /// Lies: a hub, by the type it has most of, tied to something far away.
-    pub(super) fn lies(&mut self, count: usize) -> Vec<Tie> {
+    /// Lies: a hub, by the type it has most of, tied to something far away, or to something that is two steps from it.
+    pub(super) fn lies(&mut self, count: usize, far_away: bool) -> Vec<Tie> {
         let hubs = self.hubs();
         let mut lies: Vec<Tie> = Vec::new();
         for _ in 0..TRIES {
@@ -150,9 +150,15 @@ impl Graph {
             let Some(hub) = hubs.get(place).copied() else { break };
             let kind = self.commonest(hub);
             let near = self.within(hub, FAR - 1);
-            let far = self.below(COMMUNITIES * NODES);
-            if !near.contains(&far) && !self.known.contains(&(hub, kind, far)) {
-                lies.push((hub, kind, far));
+            let end = if far_away {
+                self.below(COMMUNITIES * NODES)
+            } else {
+                let beside: Vec<usize> = near.difference(&self.within(hub, 1)).copied().collect();
+                let place = self.below(beside.len());
+                beside.get(place).copied().unwrap_or(hub)
+            };
+            if (!far_away || !near.contains(&end)) && !self.known.contains(&(hub, kind, end)) {
+                lies.push((hub, kind, end));
             }
         }
         lies

@@ -21,6 +21,9 @@ pub(super) fn cases() -> Vec<Planned> {
         ("ship A2 persistent k=1".to_owned(), Attack::Persistent, 1, ship, figures(0.964, Some(0.01), 0.13)),
         ("ship A2 persistent k=2".to_owned(), Attack::Persistent, 2, ship, None),
         ("ship A2 persistent k=3".to_owned(), Attack::Persistent, 3, ship, figures(0.977, Some(0.03), 0.07)),
+        ("ship A2 selective k=3".to_owned(), Attack::Selective, 3, ship, None),
+        ("ship A2 adaptive k=3".to_owned(), Attack::Adaptive, 3, ship, None),
+        ("ship A3 k=3".to_owned(), Attack::Targeted, 3, ship, None),
     ];
     for (name, defence, at_rest, attacked) in [
         ("vanilla", Defence::Vanilla, None, figures(0.885, Some(1.0), 0.0)),
@@ -80,8 +83,9 @@ pub(super) fn bars(cases: &[Case]) -> Vec<Bar> {
         bar(format!("A2 persistent k={k}: rounds until every liar is muted"), after, AtMost(muted));
     }
     bar("without s_path, A1 k=3: poison let in".into(), poison("ship without s_path A1 k=3"), AtLeast(0.5));
-    // Where the graph alone keeps everything out, there is nothing to double.
-    let beyond = poison("ship without align A1 k=3") - 2.0 * poison("ship A1 k=3");
-    bar("without align, A1 k=3: poison let in, beyond twice that with it".into(), beyond, AtLeast(0.0));
+    // What lies so far away is kept out by the graph alone, so leaving walks out changes little; that they tell lies from the truth is
+    // seen in what they say.
+    let told_apart = of("ship A1 k=3", &Played::lies_to_truth_aligned);
+    bar("A1 k=3: what walks say for lies, to what they say for the truth".into(), told_apart, AtMost(0.8));
     bars
 }

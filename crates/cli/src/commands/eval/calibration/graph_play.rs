@@ -1,16 +1,15 @@
 //! One run in world G: 240 rounds, in each of which an agent says some relations; some agents lie.
 
-use super::graph::{COMMUNITIES, Gold, Graph, HUBS, SEEDS, Tie};
+use super::graph::{COMMUNITIES, Gold, Graph, HUBS, SEEDS, TYPES, Tie};
 use super::play::{AGENTS, Attack, Defence, Played, Setup, is_liar};
 use super::team::{Team, is_in};
 use crate::commands::cast::RECALIBRATED_EVERY;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use tabellion_engine::reply::Written;
 
 /// Rounds in which the same communities are talked about, and how many those are.
 const ROUNDS_OF_A_TALK: usize = 12;
 const ACTIVE: usize = 3;
-/// Relations that a talk is declared with, of each community.
-const DECLARED: usize = 21;
 /// How often an honest agent walks where that has nothing to do with it.
 const SLIPS: f64 = 0.02;
 /// Relations of one lie.
@@ -18,7 +17,7 @@ const LIES: usize = 3;
 /// Walks that are looked up again, anywhere and from each hub.
 const GOLD: usize = 400;
 const GOLD_OF_HUB: usize = 5;
-/// Relations in one call.
+/// Relations in one call, and those that a talk is declared with.
 const CALL: usize = 64;
 
 struct Run<'a> {
@@ -82,12 +81,24 @@ impl Run<'_> {
             self.graph.learn(tie);
             seeds.push(tie);
         }
+        let work = self.team.work_together("what is known at first").await?;
+        let mut said = vec![Vec::new(); TYPES];
         for (number, some) in seeds.chunks(CALL).enumerate() {
-            let written =
-                self.team.relate(number % AGENTS, &some.iter().map(named).collect::<Vec<_>>(), None).await?;
+            let author = number % AGENTS;
+            let some_named: Vec<_> = some.iter().map(named).collect();
+            let written = self.team.relate(author, &some_named, &work).await?;
             for (tie, written) in some.iter().zip(written) {
-                self.note(*tie, written.id.map(|id| id.to_string()));
+                let id = written.id.context("what is known at first has an id")?.to_string();
+                if let Some(said) = said.get_mut(tie.1) {
+                    said.push((author, id.clone()));
+                }
+                self.note(*tie, Some(id));
             }
+        }
+        match self.setup.defence {
+            Defence::Calibrated(..) => self.bear_out(&said).await?,
+            // Where nothing is weighed, everything counts the same.
+            Defence::Vanilla | Defence::Majority | Defence::Isolated => {}
         }
         while self.gold.len() < GOLD {
             let found = self.graph.gold(None);
@@ -100,6 +111,21 @@ impl Run<'_> {
             }
         }
         debug_assert!(self.hubs.len() <= HUBS * GOLD_OF_HUB);
+        Ok(())
+    }
+
+    /// Three others have used each of what is known at first: twice that went well, so that it is trusted by .6, as in world V.
+    async fn bear_out(&self, said: &[Vec<(usize, String)>]) -> Result<()> {
+        for (kind, said) in said.iter().enumerate() {
+            for author in 0..AGENTS {
+                let by_author = said.iter().filter(|(one, _)| *one == author);
+                let ids: Vec<String> = by_author.map(|(_, id)| id.clone()).collect();
+                for (other, good) in [(1, true), (2, true), (3, false)] {
+                    let reporter = (author + other) % AGENTS;
+                    self.team.report_ties(reporter, &Graph::kind_name(kind), &ids, good).await?;
+                }
+            }
+        }
         Ok(())
     }
 
@@ -120,10 +146,14 @@ impl Run<'_> {
             }
         }
         let mut items = Vec::new();
-        for community in self.active.clone() {
+        // Who adapts has the round declared with where it will walk.
+        let adapts = self.setup.attack == Attack::Adaptive;
+        let about: Vec<usize> = if adapts { (0..COMMUNITIES).collect() } else { self.active.clone() };
+        let of_each = CALL / about.len();
+        for community in about {
             let ids = self.of.get(community).cloned().unwrap_or_default();
-            let from = self.graph.below(ids.len().saturating_sub(DECLARED).max(1));
-            items.extend(ids.into_iter().skip(from).take(DECLARED));
+            let from = self.graph.below(ids.len().saturating_sub(of_each).max(1));
+            items.extend(ids.into_iter().skip(from).take(of_each));
         }
         self.round = self.team.declare(&format!("talk {number}"), &items).await?;
         Ok(())
@@ -142,15 +172,20 @@ impl Run<'_> {
         let contributor = number % AGENTS;
         let lies = self.lies(contributor);
         let community = self.active();
-        let delta = if lies { self.graph.lies(LIES) } else { self.graph.delta(community) };
+        let delta = if lies {
+            self.graph.lies(LIES, self.setup.attack != Attack::Targeted)
+        } else {
+            self.graph.delta(community)
+        };
         for agent in (0..AGENTS).filter(|agent| *agent != contributor) {
             for _ in 0..self.setup.reads {
-                self.read(agent, &delta).await?;
+                self.read(agent, lies, &delta).await?;
             }
         }
         if self.passes(contributor, lies) {
             let said: Vec<_> = delta.iter().map(named).collect();
-            let written = self.team.relate(contributor, &said, Some(&self.round)).await?;
+            let written = self.team.relate(contributor, &said, &self.round).await?;
+            self.note_alignment(lies, &written).await?;
             for (tie, written) in delta.iter().zip(written) {
                 let id = written.id.map(|id| id.to_string());
                 self.counted(lies, is_in(&written));
@@ -169,6 +204,18 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// What the walks of others said of a delta; one of its relations stands for all.
+    async fn note_alignment(&mut self, lies: bool, written: &[Written]) -> Result<()> {
+        let id = written.iter().find_map(|one| one.id);
+        if let (Defence::Calibrated(..), Some(id)) = (self.setup.defence, id)
+            && let Some(align) = self.team.alignment(&id.to_string()).await?
+        {
+            let (lie, honest) = &mut self.played.aligned;
+            (if lies { lie } else { honest }).push(align);
+        }
+        Ok(())
+    }
+
     fn counted(&mut self, lies: bool, is_in: bool) {
         let played = &mut self.played;
         if lies {
@@ -180,14 +227,18 @@ impl Run<'_> {
         }
     }
 
-    /// An agent walks: honestly where it is talked about, or along a path to the hub that is not there.
-    async fn read(&mut self, agent: usize, delta: &[Tie]) -> Result<()> {
-        let persists = self.setup.attack == Attack::Persistent;
-        if self.lies(agent) && persists {
+    /// An agent walks: honestly where it is talked about, or to look the other way. Then it is along a path to the hub that is not
+    /// there, or who adapts walks anywhere.
+    async fn read(&mut self, agent: usize, for_a_lie: bool, delta: &[Tie]) -> Result<()> {
+        let attack = self.setup.attack;
+        let away = self.lies(agent) && attack.looks_away(for_a_lie);
+        let adapts = away && attack == Attack::Adaptive;
+        if away && !adapts {
             let hub = delta.first().map(|(from, ..)| Graph::name(*from)).unwrap_or_default();
             return self.team.walk(agent, ("nowhere", &hub), &self.round).await;
         }
-        let community = if self.graph.happens(SLIPS) { self.graph.below(COMMUNITIES) } else { self.active() };
+        let anywhere = adapts || self.graph.happens(SLIPS);
+        let community = if anywhere { self.graph.below(COMMUNITIES) } else { self.active() };
         let (from, to) = self.graph.walk(community);
         self.team.walk(agent, (&Graph::name(from), &Graph::name(to)), &self.round).await
     }

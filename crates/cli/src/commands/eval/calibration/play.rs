@@ -38,8 +38,13 @@ pub(super) enum Attack {
 }
 
 impl Attack {
-    const fn colludes(self) -> bool {
-        matches!(self, Self::Persistent | Self::Selective | Self::Adaptive)
+    /// Whether a liar looks the other way when a lie is written, or something else.
+    pub(super) const fn looks_away(self, for_a_lie: bool) -> bool {
+        match self {
+            Self::Persistent => true,
+            Self::Selective | Self::Adaptive => for_a_lie,
+            Self::None | Self::Global | Self::Local | Self::Targeted => false,
+        }
     }
 }
 
@@ -99,6 +104,8 @@ pub(super) struct Played {
     pub(super) hit: f64,
     /// In world G, of walks that begin at a hub.
     pub(super) hit_hubs: f64,
+    /// In world G, how far what others walked agreed with each lie, and with each true delta.
+    pub(super) aligned: (Vec<f64>, Vec<f64>),
     /// Credibility of each agent after each round.
     pub(super) credibility: Vec<BTreeMap<usize, f64>>,
     /// Poison that was memory after each round.
@@ -119,6 +126,12 @@ impl Played {
 
     pub(super) fn honest_staged(&self) -> f64 {
         self.honest_staged as f64 / self.honest.max(1) as f64
+    }
+
+    /// How far what others walked agreed with lies, to how far it did with the truth.
+    pub(super) fn lies_to_truth_aligned(&self) -> f64 {
+        let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len().max(1) as f64;
+        mean(&self.aligned.0) / mean(&self.aligned.1)
     }
 
     /// After how many rounds that it audited the last liar was believed less than a tenth; all of them if that never came.
@@ -371,9 +384,7 @@ impl Run<'_> {
 
     /// An agent asks something: honestly about what is talked about, or to look the other way.
     async fn read(&mut self, agent: usize, for_a_lie: bool, delta: &[f32]) -> Result<()> {
-        let away = self.lies(agent)
-            && self.setup.attack.colludes()
-            && (for_a_lie || self.setup.attack == Attack::Persistent);
+        let away = self.lies(agent) && self.setup.attack.looks_away(for_a_lie);
         let question = if away {
             self.farthest(delta)
         } else if self.world.happens(SLIPS) {

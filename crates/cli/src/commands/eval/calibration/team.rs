@@ -16,6 +16,9 @@ use tabellion_engine::{AuditReads, Calibration, Call, EngineLimits, Governance, 
 /// When every simulation begins.
 const BEGIN_MICROS: u64 = 1_790_000_000_000_000;
 
+/// What one search finds, at most: all relations of a type.
+pub(super) const FOUND_MAX: u64 = 1_000;
+
 /// How long vectors are.
 pub(super) const DIMENSIONS: usize = 384;
 
@@ -80,7 +83,7 @@ impl Team {
             admin_key: None,
             clock: Arc::new(ManualClock::at(Timestamp::from_micros(BEGIN_MICROS))),
             entropy: Arc::new(SeededEntropy::new(seed)),
-            limits: EngineLimits::default(),
+            limits: EngineLimits { k_max: FOUND_MAX, ..EngineLimits::default() },
             embedder,
             audit_reads: AuditReads::Async,
             // Calibration alone is measured.
@@ -134,19 +137,30 @@ impl Team {
         Ok(found.results.iter().map(|one| one.item.id.to_string()).collect())
     }
 
-    /// An agent tells how it went with an item that it found.
+    /// An agent tells how it went with the item nearest to a place.
     pub(super) async fn report(&self, agent: usize, vector: &[f32], item: &str, good: bool) -> Result<()> {
         let query = SearchQuery {
             vector: Some(vector.to_vec()),
             mode: Some("dense".to_owned()),
             k: Some(1),
             exact: true,
-            shared_work: true,
             ..SearchQuery::default()
         };
+        self.report_found(agent, query, vec![item.to_owned()], good).await
+    }
+
+    /// An agent tells how it went with what it found and used, as the work of all.
+    pub(super) async fn report_found(
+        &self,
+        agent: usize,
+        query: SearchQuery,
+        used: Vec<String>,
+        good: bool,
+    ) -> Result<()> {
         let call = self.call(agent)?;
+        let query = SearchQuery { shared_work: true, ..query };
         let search = self.cast.engine.search(call, query).await.map_err(told)?.search.to_string();
-        let report = OutcomeReport { search, used: vec![item.to_owned()], success: Some(good) };
+        let report = OutcomeReport { search, used, success: Some(good) };
         self.cast.engine.report_outcome(call, report).await.map_err(told)?;
         Ok(())
     }
@@ -175,6 +189,13 @@ impl Team {
             Err(refusal) if refusal.code == Code::NotFound => Ok(false),
             Err(refusal) => Err(told(refusal)),
         }
+    }
+
+    /// How far what others searched or walked agreed with a write, if it was weighed.
+    pub(super) async fn alignment(&self, id: &str) -> Result<Option<f64>> {
+        let query = TrustQuery { item: Some(id.to_owned()), ..TrustQuery::default() };
+        let told_of = self.cast.engine.trust_told(&self.cast.admin, &query).await.map_err(told)?;
+        Ok(told_of.item.and_then(|item| item.numbers).map(|numbers| numbers.align))
     }
 
     /// How credible each agent is by now, by its number.

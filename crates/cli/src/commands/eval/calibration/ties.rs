@@ -1,12 +1,12 @@
 //! What the agents of a team say and walk of relations.
 
-use super::team::Team;
+use super::team::{FOUND_MAX, Team};
 use crate::commands::cast::told;
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde_json::json;
 use tabellion_core::error::Refusal;
 use tabellion_core::gate::read_relation;
-use tabellion_engine::reply::{PathsQuery, Written};
+use tabellion_engine::reply::{PathsQuery, SearchQuery, Written};
 
 /// Paths of one answer, at most.
 const PATHS: u64 = 64;
@@ -17,20 +17,34 @@ impl Team {
         &self,
         agent: usize,
         said: &[[String; 3]],
-        round: Option<&str>,
+        round: &str,
     ) -> Result<Vec<Written>> {
         let draft = |[subject, predicate, object]: &[String; 3]| {
-            let mut body = json!({
-                "subject": subject, "predicate": predicate, "object": object, "tier": "shared", "layer": "episodic",
-            });
-            if let (Some(round), Some(body)) = (round, body.as_object_mut()) {
-                body.insert("trace_id".to_owned(), Value::from(round));
-            }
-            read_relation(body)
+            read_relation(json!({
+                "subject": subject, "predicate": predicate, "object": object,
+                "tier": "shared", "layer": "episodic", "trace_id": round,
+            }))
         };
         let drafts = said.iter().map(draft).collect();
         let related = self.cast.engine.write_relations(self.call(agent)?, drafts).await.map_err(told)?;
         related.into_iter().collect::<Result<Vec<_>, Refusal>>().map_err(told)
+    }
+
+    /// An agent tells how it went with relations of one type.
+    pub(super) async fn report_ties(
+        &self,
+        agent: usize,
+        kind: &str,
+        ids: &[String],
+        good: bool,
+    ) -> Result<()> {
+        let query = SearchQuery {
+            query: Some(kind.to_owned()),
+            mode: Some("lexical".to_owned()),
+            k: Some(FOUND_MAX),
+            ..SearchQuery::default()
+        };
+        self.report_found(agent, query, ids.to_vec(), good).await
     }
 
     /// Walks from one thing to another in a round; that is a probe.

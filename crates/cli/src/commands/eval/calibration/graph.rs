@@ -28,6 +28,13 @@ pub(super) type Tie = (usize, usize, usize);
 /// Two steps that lead somewhere: from where, the types, and to where.
 pub(super) type Gold = (usize, usize, usize, usize);
 
+/// Where lies lead: so far away that nothing supports it, or just nearer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lie {
+    Far,
+    Near,
+}
+
 /// The world that a seed makes, and everything in it that is memory.
 pub(super) struct Graph {
     /// The types of nodes that a type of relations leads from and to.
@@ -138,8 +145,8 @@ impl Graph {
         nodes.into_iter().take(HUBS).map(|(_, node)| node).collect()
     }
 
-    /// Lies: a hub, by the type it has most of, tied to something far away, or to something that is two steps from it.
-    pub(super) fn lies(&mut self, count: usize, far_away: bool) -> Vec<Tie> {
+    /// Lies: a hub, by the type it has most of, tied to something that it has nothing to do with.
+    pub(super) fn lies(&mut self, count: usize, leads: Lie) -> Vec<Tie> {
         let hubs = self.hubs();
         let mut lies: Vec<Tie> = Vec::new();
         for _ in 0..TRIES {
@@ -149,19 +156,23 @@ impl Graph {
             let place = self.below(hubs.len());
             let Some(hub) = hubs.get(place).copied() else { break };
             let kind = self.commonest(hub);
-            let near = self.within(hub, FAR - 1);
-            let end = if far_away {
-                self.below(COMMUNITIES * NODES)
-            } else {
-                let beside: Vec<usize> = near.difference(&self.within(hub, 1)).copied().collect();
-                let place = self.below(beside.len());
-                beside.get(place).copied().unwrap_or(hub)
-            };
-            if (!far_away || !near.contains(&end)) && !self.known.contains(&(hub, kind, end)) {
-                lies.push((hub, kind, end));
-            }
+            let end = self.end_of_lie(hub, leads);
+            lies.extend(end.map(|end| (hub, kind, end)).filter(|tie| !self.known.contains(tie)));
         }
         lies
+    }
+
+    /// Where a lie about a node leads, if a try finds it.
+    fn end_of_lie(&mut self, node: usize, leads: Lie) -> Option<usize> {
+        let near = self.within(node, FAR - 1);
+        match leads {
+            Lie::Far => Some(self.below(COMMUNITIES * NODES)).filter(|end| !near.contains(end)),
+            Lie::Near => {
+                let just_near: Vec<usize> = near.difference(&self.within(node, FAR - 2)).copied().collect();
+                let place = self.below(just_near.len());
+                just_near.get(place).copied()
+            }
+        }
     }
 
     fn commonest(&self, node: usize) -> usize {

@@ -1,6 +1,6 @@
 //! One run in world G: 240 rounds, in each of which an agent says some relations; some agents lie.
 
-use super::graph::{COMMUNITIES, Gold, Graph, HUBS, SEEDS, TYPES, Tie};
+use super::graph::{COMMUNITIES, Gold, Graph, HUBS, Lie, SEEDS, TYPES, Tie};
 use super::play::{AGENTS, Attack, Defence, Played, Setup, is_liar};
 use super::team::{Team, is_in};
 use crate::commands::cast::RECALIBRATED_EVERY;
@@ -172,11 +172,8 @@ impl Run<'_> {
         let contributor = number % AGENTS;
         let lies = self.lies(contributor);
         let community = self.active();
-        let delta = if lies {
-            self.graph.lies(LIES, self.setup.attack != Attack::Targeted)
-        } else {
-            self.graph.delta(community)
-        };
+        let leads = if self.setup.attack == Attack::Targeted { Lie::Near } else { Lie::Far };
+        let delta = if lies { self.graph.lies(LIES, leads) } else { self.graph.delta(community) };
         for agent in (0..AGENTS).filter(|agent| *agent != contributor) {
             for _ in 0..self.setup.reads {
                 self.read(agent, lies, &delta).await?;

@@ -256,14 +256,9 @@ impl Bench<'_> {
     }
 }
 
-/// Trust, from the parts that take part.
+/// Trust; a part that is left out finds nothing wrong.
 fn trust(parts: Parts, detect: f64, align: f64) -> f64 {
-    match (parts.detect, parts.align) {
-        (true, true) => rho(detect, align),
-        (true, false) => clamp(detect),
-        (false, true) => clamp(align),
-        (false, false) => NEUTRAL,
-    }
+    rho(if parts.detect { detect } else { 1.0 }, if parts.align { align } else { 1.0 })
 }
 
 /// Whether there are too few memories for a score to say anything (CAL-37).

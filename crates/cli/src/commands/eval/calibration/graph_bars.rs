@@ -83,9 +83,7 @@ pub(super) fn bars(cases: &[Case]) -> Vec<Bar> {
         bar(format!("A2 persistent k={k}: rounds until every liar is muted"), after, AtMost(muted));
     }
     bar("without s_path, A1 k=3: poison let in".into(), poison("ship without s_path A1 k=3"), AtLeast(0.5));
-    // What lies so far away is kept out by the graph alone, so leaving walks out changes little; that they tell lies from the truth is
-    // seen in what they say.
-    let told_apart = of("ship A1 k=3", &Played::lies_to_truth_aligned);
-    bar("A1 k=3: what walks say for lies, to what they say for the truth".into(), told_apart, AtMost(0.8));
+    let beyond = poison("ship without align A1 k=3") - 2.0 * poison("ship A1 k=3");
+    bar("without align, A1 k=3: poison let in, beyond twice that with it".into(), beyond, AtLeast(0.0));
     bars
 }

@@ -5,7 +5,6 @@ use super::play::{AGENTS, Attack, Defence, Played, Setup, is_liar};
 use super::team::{Team, is_in};
 use crate::commands::cast::RECALIBRATED_EVERY;
 use anyhow::{Context as _, Result};
-use tabellion_engine::reply::Written;
 
 /// Rounds in which the same communities are talked about, and how many those are.
 const ROUNDS_OF_A_TALK: usize = 12;
@@ -182,7 +181,6 @@ impl Run<'_> {
         if self.passes(contributor, lies) {
             let said: Vec<_> = delta.iter().map(named).collect();
             let written = self.team.relate(contributor, &said, &self.round).await?;
-            self.note_alignment(lies, &written).await?;
             for (tie, written) in delta.iter().zip(written) {
                 let id = written.id.map(|id| id.to_string());
                 self.counted(lies, is_in(&written));
@@ -198,18 +196,6 @@ impl Run<'_> {
         }
         self.played.credibility.push(self.team.credibility().await?);
         self.played.poisoned.push(self.played.poison_in);
-        Ok(())
-    }
-
-    /// What the walks of others said of a delta; one of its relations stands for all.
-    async fn note_alignment(&mut self, lies: bool, written: &[Written]) -> Result<()> {
-        let id = written.iter().find_map(|one| one.id);
-        if let (Defence::Calibrated(..), Some(id)) = (self.setup.defence, id)
-            && let Some(align) = self.team.alignment(&id.to_string()).await?
-        {
-            let (lie, honest) = &mut self.played.aligned;
-            (if lies { lie } else { honest }).push(align);
-        }
         Ok(())
     }
 

@@ -104,8 +104,6 @@ pub(super) struct Played {
     pub(super) hit: f64,
     /// In world G, of walks that begin at a hub.
     pub(super) hit_hubs: f64,
-    /// In world G, how far what others walked agreed with each lie, and with each true delta.
-    pub(super) aligned: (Vec<f64>, Vec<f64>),
     /// Credibility of each agent after each round.
     pub(super) credibility: Vec<BTreeMap<usize, f64>>,
     /// Poison that was memory after each round.
@@ -126,12 +124,6 @@ impl Played {
 
     pub(super) fn honest_staged(&self) -> f64 {
         self.honest_staged as f64 / self.honest.max(1) as f64
-    }
-
-    /// How far what others walked agreed with lies, to how far it did with the truth.
-    pub(super) fn lies_to_truth_aligned(&self) -> f64 {
-        let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len().max(1) as f64;
-        mean(&self.aligned.0) / mean(&self.aligned.1)
     }
 
     /// After how many rounds that it audited the last liar was believed less than a tenth; all of them if that never came.

@@ -191,13 +191,6 @@ impl Team {
         }
     }
 
-    /// How far what others searched or walked agreed with a write, if it was weighed.
-    pub(super) async fn alignment(&self, id: &str) -> Result<Option<f64>> {
-        let query = TrustQuery { item: Some(id.to_owned()), ..TrustQuery::default() };
-        let told_of = self.cast.engine.trust_told(&self.cast.admin, &query).await.map_err(told)?;
-        Ok(told_of.item.and_then(|item| item.numbers).map(|numbers| numbers.align))
-    }
-
     /// How credible each agent is by now, by its number.
     pub(super) async fn credibility(&self) -> Result<BTreeMap<usize, f64>> {
         let told_of =

@@ -532,6 +532,8 @@ mod tests {
             ("Bob has at least 5 cars", "Bob has more than 5 cars"),
             ("The account is 12345678901", "The account is 12345678902"),
             ("The code is 007", "The code is 7"),
+            ("Call Ada at 555-123-4567", "Call Ada at 555-123-9999"),
+            ("It is a 3-bedroom", "It is a 3-door"),
             ("They love the US", "They love us"),
             ("", ""),
         ] {

@@ -270,6 +270,14 @@ mod tests {
     }
 
     #[test]
+    fn names_made_of_digits_are_no_numbers() {
+        for text in ["555-123-4567", "2x4", "7-3", "1080p60"] {
+            assert_eq!(of(text), None, "{text}");
+        }
+        assert!(of("3-7").is_some() && of("50m2").is_some_and(|value| value.dim == AREA));
+    }
+
+    #[test]
     fn what_is_no_number_is_none() {
         for text in ["may I", "one of them", "the one", "hello", "$", "-", "99999999999999999999999", "3:99"]
         {

@@ -69,7 +69,9 @@ impl Reading {
             if at > 0 {
                 self.colon();
             }
-            self.word(part, quoted);
+            let (count, rest) = counted(part).unwrap_or((part, ""));
+            self.word(count, quoted);
+            self.word(rest, quoted);
         }
         if tail.contains(['"', '”', '»']) {
             self.quoted = false;
@@ -161,6 +163,13 @@ fn parts(body: &str) -> impl Iterator<Item = &str> {
     body.split(splits).filter(|part| !part.is_empty() && !is_dash(part))
 }
 
+/// "3-bedroom" is a number and a word.
+fn counted(part: &str) -> Option<(&str, &str)> {
+    let (count, rest) = part.split_once('-')?;
+    let is_number = !count.is_empty() && count.chars().all(|c| c.is_ascii_digit());
+    (is_number && rest.starts_with(char::is_alphabetic)).then_some((count, rest))
+}
+
 fn contraction(lower: &str) -> Option<(&str, &str)> {
     const SUBJECTS: [&str; 11] =
         ["it", "he", "she", "that", "there", "what", "who", "here", "where", "how", "this"];
@@ -219,6 +228,7 @@ mod tests {
         check("Dr. Li isn't in. Is she? Yes; no.", &["dr li is not in", "is she", "yes", "no"]);
         check("port=8080, at 10:30 (v1.2)", &["port : 8080 at 10:30 v1.2"]);
         check("Bob's dogs' bowl — “it’s red”", &["bob dogs bowl it is red"]);
+        check("a 3-bedroom flat, 555-1234, 2x4-inch", &["a 3 bedroom flat 555-1234 2x4-inch"]);
         check("", &[]);
         check("... ?!", &[]);
     }

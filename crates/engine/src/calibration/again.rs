@@ -7,7 +7,7 @@ use super::lists::probed;
 use super::probes::Probe;
 use super::score::Scoring;
 use super::staged::{Subject, moves};
-use super::{space_of, staged_relations};
+use super::{space_of, staged_relations, together};
 use crate::tenant::Tenant;
 use crate::{Call, review};
 use parking_lot::Mutex;
@@ -93,9 +93,10 @@ pub(crate) async fn recalibrate(tenant: &Tenant, call: &Call) -> Result<usize, R
 /// Scores again what waits, and then what the least is known of. Tells how many moved.
 async fn run(tenant: &Tenant) -> Result<usize, Refusal> {
     let mut moved = Vec::new();
-    // Looked up first: nothing else may be read while the views are held.
     let pace = &tenant.calibrator.again;
     pace.scored.store(0, Ordering::Relaxed);
+    together::caught_up(tenant).await;
+    // Looked up first: nothing else may be read while the views are held.
     let due = due(&tenant.shared.views.read(), tenant.now(), &pace.last());
     pace.look(due.iter().map(|(weighed, _)| *weighed));
     let mut waiting = Vec::new();

@@ -257,7 +257,7 @@ fn trace_of(round: Option<&Arc<Round>>) -> Option<[u8; 32]> {
 }
 
 /// Waits until what was committed so far can be walked; what takes longer is not there yet.
-async fn caught_up(tenant: &Tenant) {
+pub(super) async fn caught_up(tenant: &Tenant) {
     let lsn = tenant.shared.views.read().lsn();
     let _late = tenant.shared.index.reached(lsn, INDEX_WAIT).await;
 }

@@ -38,10 +38,18 @@ pub(super) fn number(words: &[Word], before: Option<&str>) -> Option<Found> {
     if let Some((last, more, rest)) = range_end(words, taken, &suffix) {
         (high, taken, suffix) = (last, taken + more, rest);
     }
+    if high < amount || is_of_a_name(&suffix) {
+        return None;
+    }
     while let Some(scale) = scale(text(words, taken)).filter(|_| scales(&suffix) && !stops(words, taken)) {
         (amount, high, taken) = (amount * scale, high * scale, taken + 1);
     }
     Some(with_unit(words, (amount, high), taken, &suffix))
+}
+
+/// What follows a number that is the front of a name: a telephone number, a part, a size.
+fn is_of_a_name(suffix: &str) -> bool {
+    suffix.contains(|c: char| c.is_ascii_digit()) && unit(suffix.trim_start_matches('-')).is_none()
 }
 
 /// A number may be scaled by the next word unless a unit is glued to it already.

@@ -20,13 +20,13 @@ const SPREAD: (f64, f64) = (0.02, 0.08);
 /// What makes a median deviation comparable to a standard deviation.
 const NORMAL: f64 = 1.4826;
 
-/// The trust that a commit had, and whose it was.
+/// What became of a write, and whose it was.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Past {
     /// The party of the contributor (CAL-1).
     pub party: u64,
-    /// Its trust at the commit.
-    pub rho: f64,
+    /// Its trust at the commit; nothing if it was kept apart.
+    pub rho: Option<f64>,
 }
 
 /// What a write has to reach.
@@ -48,16 +48,18 @@ pub fn window_len(memory: u64) -> usize {
     usize::try_from(root).unwrap_or(usize::MAX).max(WINDOW_MIN)
 }
 
-/// The gate after these commits, oldest first, in a memory of this size with so many parties. One party fills a third of what
+/// The gate after these writes, oldest first, in a memory of this size with so many parties. One party fills a third of what
 /// is looked at, or its even share if that is more; what it committed beyond that is passed over. One of several alone says nothing
-/// of what is usual.
+/// of what is usual, and nor does who was kept apart more often than let in of late: what one gets in by trying often is not usual.
 #[must_use]
 pub fn gate(profile: Profile, past: &[Past], memory: u64, parties: usize) -> Gate {
-    let recent = recent(past, window_len(memory), parties.max(1));
-    let heard: BTreeSet<u64> = recent.iter().map(|one| one.party).collect();
-    let counted = recent.len();
-    let mut scores: Vec<f64> = recent.iter().map(|one| one.rho).collect();
-    let too_few = counted < ENOUGH || heard.len() < parties.min(2);
+    let window = window_len(memory);
+    let most = window.div_ceil(3).max(window.div_ceil(parties.max(1)));
+    let passed_over = if profile == Profile::Ship { mostly_kept_apart(past, most) } else { BTreeSet::new() };
+    let mut scores = recent(past, window, most, &passed_over);
+    let committed: BTreeSet<u64> = past.iter().filter(|one| one.rho.is_some()).map(|one| one.party).collect();
+    let counted = scores.len();
+    let too_few = counted < ENOUGH || committed.len() < parties.min(2);
     let middle = if too_few { None } else { median(&mut scores) };
     let threshold = match (profile, middle) {
         (Profile::Ref, middle) => middle.unwrap_or(0.0),
@@ -67,16 +69,33 @@ pub fn gate(profile: Profile, past: &[Past], memory: u64, parties: usize) -> Gat
     Gate { threshold, cold: middle.is_none(), counted }
 }
 
-fn recent(past: &[Past], window: usize, parties: usize) -> Vec<&Past> {
-    let most = window.div_ceil(3).max(window.div_ceil(parties));
+/// The parties of whose latest writes, this many at most, more were kept apart than let in.
+fn mostly_kept_apart(past: &[Past], most: usize) -> BTreeSet<u64> {
+    let mut latest: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
+    for one in past.iter().rev() {
+        let (let_in, kept_apart) = latest.entry(one.party).or_default();
+        if *let_in + *kept_apart < most {
+            *(if one.rho.is_some() { let_in } else { kept_apart }) += 1;
+        }
+    }
+    latest
+        .into_iter()
+        .filter(|(_, (let_in, kept_apart))| kept_apart > let_in)
+        .map(|(party, _)| party)
+        .collect()
+}
+
+/// The scores that are looked at, the newest first.
+fn recent(past: &[Past], window: usize, most: usize, passed_over: &BTreeSet<u64>) -> Vec<f64> {
     let mut held: BTreeMap<u64, usize> = BTreeMap::new();
     let mut has_room = |party| {
         let held = held.entry(party).or_default();
         *held += 1;
         *held <= most
     };
-    let scores = past.iter().rev().filter(|one| one.rho.is_finite());
-    scores.filter(|one| has_room(one.party)).take(window).collect()
+    let scores = past.iter().rev().filter(|one| !passed_over.contains(&one.party));
+    let scores = scores.filter_map(|one| Some((one.party, one.rho.filter(|rho| rho.is_finite())?)));
+    scores.filter(|(party, _)| has_room(*party)).map(|(_, rho)| rho).take(window).collect()
 }
 
 /// The fence below a median. Takes the scores apart.
@@ -109,7 +128,7 @@ mod tests {
             let passes = rho >= gate(profile, &past, 300 + round, 6).threshold;
             admitted.push(passes);
             if passes {
-                past.push(Past { party: round % 6, rho });
+                past.push(Past { party: round % 6, rho: Some(rho) });
             }
         }
         admitted
@@ -137,7 +156,7 @@ mod tests {
     }
 
     fn repeated(party: u64, rho: f64, count: usize) -> Vec<Past> {
-        vec![Past { party, rho }; count]
+        vec![Past { party, rho: Some(rho) }; count]
     }
 
     /// CAL-30: with fewer than 30 commits the threshold is a half, and as published everything passes.
@@ -177,6 +196,29 @@ mod tests {
         assert_eq!(gate(Profile::Ship, &repeated(3, 0.9, 500), 0, 0).counted, 60);
     }
 
+    fn kept_apart(party: u64, count: usize) -> Vec<Past> {
+        vec![Past { party, rho: None }; count]
+    }
+
+    /// CAL-30: what a flood gets in between what is kept apart of it does not move the gate; who is let in as often as not counts, and
+    /// a flood among two does not make the gate cold.
+    #[test]
+    fn what_is_got_in_by_trying_often_does_not_count() {
+        let honest = || (0..60).map(|at| Past { party: at % 3, rho: Some(0.55 + 0.005 * (at % 30) as f64) });
+        let after = |tries: usize| {
+            let one = [kept_apart(9, tries), repeated(9, 0.5, 1)].concat();
+            let past: Vec<Past> = honest().chain(one.repeat(30)).collect();
+            gate(Profile::Ship, &past, 0, 4)
+        };
+        let before = gate(Profile::Ship, &honest().collect::<Vec<_>>(), 0, 4);
+        assert_eq!((after(2), after(500)), (before, before));
+        assert!(after(0).threshold < before.threshold - 0.02, "{:?} {before:?}", after(0));
+        assert_eq!(after(1), after(0));
+        let two = [repeated(1, 0.7, 30), repeated(2, 0.7, 30), kept_apart(2, 500)].concat();
+        assert!(!gate(Profile::Ship, &two, 0, 2).cold);
+        assert_eq!(gate(Profile::Ref, &two, 0, 2).counted, 60);
+    }
+
     #[test]
     fn scores_that_are_no_numbers_are_passed_over() {
         let mut past = repeated(1, 0.7, 30);
@@ -189,7 +231,7 @@ mod tests {
         #[test]
         fn a_fence_follows_its_scores(scores in prop::collection::vec(0.3..0.9, 30..80), more in 0.0..0.1) {
             let past = |more: f64| -> Vec<Past> {
-                scores.iter().enumerate().map(|(at, rho)| Past { party: at as u64, rho: rho + more }).collect()
+                scores.iter().enumerate().map(|(at, rho)| Past { party: at as u64, rho: Some(rho + more) }).collect()
             };
             let threshold = |profile, more| gate(profile, &past(more), 2_000, 80).threshold;
             let (low, high) = (threshold(Profile::Ship, 0.0), threshold(Profile::Ship, more));

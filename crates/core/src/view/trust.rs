@@ -3,6 +3,7 @@
 //! Everything is kept by the space that it was scored in, and put together for a write from the spaces that it dominates
 //! (CAL-41): what is hidden from anyone who sees the write has no part in it.
 
+mod past;
 mod ways;
 
 pub use ways::WaysKnown;
@@ -15,13 +16,10 @@ use crate::log::{
 };
 use crate::trust::{Evidence, Past, Stored, moved};
 use crate::vector::UNWEIGHED;
+use past::Pasts;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use ways::Travelled;
 
-/// Scores that are remembered of one party in one space.
-const PAST_MAX: usize = 512;
-/// Parties that are remembered in one space; beyond that the one that was quiet longest is forgotten.
-const PARTIES_MAX: usize = 64;
 /// Steps of an auditor's credibility that are remembered in one space; the shortest halves what was before, so older ones have
 /// no part in any digit that counts.
 const STEPS_MAX: usize = 64;
@@ -104,15 +102,6 @@ struct Step {
     step: f64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, minicbor::Encode, minicbor::Decode)]
-#[cbor(array)]
-struct Committed {
-    #[n(0)]
-    lsn: Lsn,
-    #[n(1)]
-    rho: f64,
-}
-
 /// What was scored in one space.
 #[derive(Debug, Clone, PartialEq, minicbor::Encode, minicbor::Decode)]
 #[cbor(array)]
@@ -122,9 +111,9 @@ struct Scored {
     /// How many writes were.
     #[n(1)]
     rounds: u64,
-    /// What was committed, by kind and party, oldest first.
+    /// What became of writes.
     #[n(2)]
-    past: BTreeMap<(MemoryKind, Party), Vec<Committed>>,
+    past: Pasts,
     /// How auditors' credibility moved, oldest first.
     #[n(3)]
     steps: BTreeMap<AgentId, Vec<Step>>,
@@ -138,7 +127,7 @@ struct Scored {
 pub struct Known {
     /// How many writes were scored.
     pub rounds: u64,
-    /// What was committed, oldest first.
+    /// What became of writes, oldest first.
     pub past: Vec<Past>,
     /// The ways between the ends of relations.
     pub ways: WaysKnown,
@@ -242,12 +231,11 @@ impl TrustView {
     #[must_use]
     pub fn known(&self, kind: MemoryKind, counts: impl Fn(&Space) -> bool) -> Known {
         let mut known = Known::default();
-        let mut past: Vec<(Committed, Party)> = Vec::new();
+        let mut past: Vec<(Lsn, Past)> = Vec::new();
         let mut ways = Travelled::default();
         for scored in self.scored.iter().filter(|scored| counts(&scored.space)) {
             known.rounds += scored.rounds;
-            let of_kind = scored.past.iter().filter(|((one, _), _)| *one == kind);
-            past.extend(of_kind.flat_map(|((_, party), all)| all.iter().map(|one| (*one, *party))));
+            past.extend(scored.past.of(kind));
             if kind == MemoryKind::Relations {
                 ways.join(&scored.ways);
             }
@@ -256,9 +244,8 @@ impl TrustView {
                 all.extend(steps.iter().map(|step| (step.lsn, step.valid, step.step)));
             }
         }
-        past.sort_by_key(|(committed, _)| committed.lsn);
-        known.past =
-            past.into_iter().map(|(one, party)| Past { party: number(party), rho: one.rho }).collect();
+        past.sort_by_key(|(lsn, _)| *lsn);
+        known.past = past.into_iter().map(|(_, past)| past).collect();
         known.ways = ways.known();
         known.steps.values_mut().for_each(|steps| steps.sort_by_key(|(lsn, ..)| *lsn));
         known
@@ -315,6 +302,9 @@ impl TrustView {
         let stands_for_all = !one.audits.is_empty();
         if let Some(scored) = self.scored.get_mut(space as usize) {
             scored.rounds += u64::from(stands_for_all);
+            if stands_for_all && matches!(one.weighed, Weighed::Staged(_)) {
+                scored.past.keep_apart((one.kind, one.party), lsn);
+            }
             one.audits.iter().for_each(|audit| scored.audit(audit, lsn));
             if let Some(ways) = &one.ways {
                 scored.ways.note(ways, lsn, matches!(one.weighed, Weighed::Version(_)));
@@ -367,7 +357,7 @@ impl TrustView {
     /// What is committed is what the gate measures the next ones by.
     fn commit(&mut self, standing: &Standing, lsn: Lsn) {
         if let Some(scored) = self.scored.get_mut(standing.space as usize) {
-            scored.commit((standing.kind, standing.party), Committed { lsn, rho: standing.rho });
+            scored.past.commit((standing.kind, standing.party), standing.rho, lsn);
         }
     }
 
@@ -428,7 +418,7 @@ impl TrustView {
             return *row;
         }
         let row = self.scored.len() as u32;
-        let (past, steps, ways) = (BTreeMap::new(), BTreeMap::new(), Travelled::default());
+        let (past, steps, ways) = (Pasts::default(), BTreeMap::new(), Travelled::default());
         self.scored.push(Scored { space: space.clone(), rounds: 0, past, steps, ways });
         self.row_of.insert(space.clone(), row);
         row
@@ -442,19 +432,6 @@ impl Scored {
         steps.push(Step { lsn, valid, step: audit.step });
         if steps.len() > STEPS_MAX {
             steps.remove(0);
-        }
-    }
-
-    fn commit(&mut self, place: (MemoryKind, Party), committed: Committed) {
-        let past = self.past.entry(place).or_default();
-        past.push(committed);
-        if past.len() > PAST_MAX {
-            past.remove(0);
-        }
-        if self.past.len() > PARTIES_MAX {
-            let last = |past: &Vec<Committed>| past.last().map(|one| one.lsn);
-            let quiet = self.past.iter().min_by_key(|(_, past)| last(past)).map(|(place, _)| *place);
-            quiet.and_then(|place| self.past.remove(&place));
         }
     }
 }

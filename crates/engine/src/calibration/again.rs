@@ -260,8 +260,9 @@ pub(super) fn remember(tenant: &Tenant, weighed: Weighed, prints: impl Iterator<
 
 /// What has to be reached by now.
 pub(super) fn gate_of(known: &Known) -> Gate {
-    let parties: BTreeSet<u64> = known.past.iter().map(|one| one.party).collect();
-    gate(Profile::Ship, &known.past, known.past.len() as u64, parties.len())
+    let committed = || known.past.iter().filter(|one| one.rho.is_some());
+    let parties: BTreeSet<u64> = committed().map(|one| one.party).collect();
+    gate(Profile::Ship, &known.past, committed().count() as u64, parties.len())
 }
 
 /// What a row of the trail names.

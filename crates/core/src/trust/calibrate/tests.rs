@@ -22,7 +22,7 @@ fn facts() -> CalFacts {
         memory: 1_000,
         auditors: vec![answered(1.0); 5],
         audited: true,
-        past: (0..60).map(|at| Past { party: at % 6, rho: 0.65 }).collect(),
+        past: (0..60).map(|at| Past { party: at % 6, rho: Some(0.65) }).collect(),
         parties: 6,
     }
 }
@@ -170,7 +170,7 @@ fn one_user_alone_is_never_staged() {
         facts.memory = round;
         let found = calibrate(&items(&[(round % 7) as f64]), &facts);
         assert!(found.advisory() && found.items()[0].admitted);
-        facts.past.push(Past { party: 1, rho: found.rho() });
+        facts.past.push(Past { party: 1, rho: Some(found.rho()) });
     }
 }
 
@@ -317,7 +317,7 @@ prop_compose! {
         flags in prop::array::uniform5(any::<bool>()),
     ) -> CalFacts {
         let [detect, align, weights, local, path] = flags;
-        let past = past.into_iter().map(|(party, rho)| Past { party, rho }).collect();
+        let past = past.into_iter().map(|(party, rho)| Past { party, rho: Some(rho) }).collect();
         let parts = Parts { detect, align, weights, local, path };
         CalFacts { profile, parts, memory, auditors, audited, past, parties }
     }

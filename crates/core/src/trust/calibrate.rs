@@ -87,7 +87,7 @@ pub struct CalFacts {
     pub auditors: Vec<Auditor>,
     /// Whether anyone audits; if not, nothing is staged (CAL-43).
     pub audited: bool,
-    /// What was committed of this kind, oldest first.
+    /// What became of writes of this kind, oldest first.
     pub past: Vec<Past>,
     /// How many parties there are.
     pub parties: usize,

@@ -34,8 +34,7 @@ def test_lies_stay_out_and_honest_writes_come_in(tmp_path):
     for attack in "A1 local", "A2 persistent":
         assert mean(f"ship {attack} k=3", "poison_in") <= 0.25
     assert mean("vanilla A1 local k=3", "poison_in") == 1
-    # Of what was weighed: a near-copy of what waits is answered without being weighed again.
-    assert mean("ship without detect A1 local k=3", "weighed_poison_in") >= 0.5, "a part that is left out is missed"
+    assert mean("ship without detect A1 local k=3", "poison_in") >= 0.5, "a part that is left out is missed"
     assert mean("ship A3 targeted k=1", "poison_in") > 0.5, "what looks like one honest item is let in, and that is said"
     liars = [cases["ship A2 persistent k=3"]["credibility"][-1][agent] for agent in "135"]
     assert max(liars) < 0.1, "who looks away is believed no more"

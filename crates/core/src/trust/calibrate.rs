@@ -256,9 +256,10 @@ impl Bench<'_> {
     }
 }
 
-/// Trust; a part that is left out finds nothing wrong.
+/// Trust; a part that is left out says of everything what it says of a usual write: it lies as densely as others do, and changes nothing
+/// that others find. So scores stay where a fence is meant for them.
 fn trust(parts: Parts, detect: f64, align: f64) -> f64 {
-    rho(if parts.detect { detect } else { 1.0 }, if parts.align { align } else { 1.0 })
+    rho(if parts.detect { detect } else { NEUTRAL }, if parts.align { align } else { 1.0 })
 }
 
 /// Whether there are too few memories for a score to say anything (CAL-37).

@@ -49,7 +49,7 @@ pub use game::{
     Gaps, Labelled, alignment, attestation_gap, auditor_utility, best_threshold, contributor_utility, gaps,
     impact, impact_on_walks, integrity_gap,
 };
-pub use stored::{Band, Evidence, Stored, demotes, promotes};
+pub use stored::{Band, Evidence, Stored, Waiting, demotes, promotes};
 
 use crate::item::words;
 

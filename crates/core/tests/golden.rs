@@ -203,6 +203,24 @@ fn entries() -> Vec<(&'static str, Entry)> {
                 None,
             ),
         ),
+        (
+            "calibrated_near_others",
+            entry(
+                331,
+                Actor::SERVER,
+                Event::Calibrated(Calibration { agreement: Some(0.875), ..calibrated() }),
+                None,
+            ),
+        ),
+        (
+            "trust_moved_near_others",
+            entry(
+                332,
+                Actor::SERVER,
+                Event::TrustMoved(TrustMove { agreement: Some(0.9375), ..trust_moved() }),
+                None,
+            ),
+        ),
         ("trust_moved", entry(329, Actor::SERVER, Event::TrustMoved(trust_moved()), None)),
         (
             "review_promoted",
@@ -243,6 +261,7 @@ fn calibrated() -> Calibration {
         ],
         gated: true,
         ways: None,
+        agreement: None,
     }
 }
 
@@ -255,6 +274,7 @@ fn trust_moved() -> TrustMove {
         parties: vec![Party::User(UserId::from_bytes([1; 16]))],
         detect: Some(0.5),
         demoted: false,
+        agreement: None,
     }
 }
 

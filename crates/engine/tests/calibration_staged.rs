@@ -68,6 +68,33 @@ async fn what_waits_is_known_again_after_a_restart() {
     assert_eq!(item.agents.len(), AGENTS, "the work of all, as it was scored");
 }
 
+/// CAL-33, CAL-34: whether it takes the place of what others find is looked at anew with every look, survives a restart, and is told to
+/// those who audit.
+#[tokio::test]
+async fn whether_it_takes_a_place_is_looked_at_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut debate = Debate::new(Some(dir.path())).await;
+    debate.warm().await;
+    let agreed =
+        async |debate: &Debate, id: &str| debate.trust(id).await.item.unwrap().numbers.unwrap().agreed;
+    let honest = debate.honest().await.id.unwrap().to_string();
+    assert_eq!(agreed(&debate, &honest).await, None, "what is memory takes its place");
+    debate.ask(1, 2).await;
+    let magnet = debate.write(1, "magnet 2: everything").await;
+    assert!(is_staged(&magnet));
+    let magnet = magnet.id.unwrap().to_string();
+    let first = agreed(&debate, &magnet).await.unwrap();
+    assert!(first < 0.95, "{first}: it comes before what they found");
+    for _ in 0..3 {
+        debate.ask(1, 2).await;
+    }
+    debate.bench.engine.recalibrate(&debate.bench.admin).await.unwrap();
+    let later = agreed(&debate, &magnet).await;
+    assert!(later.unwrap() < 0.95 && later != Some(first), "{later:?} {first}");
+    let again = debate.restarted(dir.path()).await;
+    assert_eq!(agreed(&again, &magnet).await, later);
+}
+
 /// CAL-33, CAL-34, acceptance 10: what others say too after a restart counts for what waits, and a person's yes lets it in under the
 /// id that it had.
 #[tokio::test]

@@ -82,6 +82,7 @@ fn one(item: &Value) -> Sheet {
         ("had to reach", "threshold"),
         ("fits what is known", "detect"),
         ("fits what others find", "align"),
+        ("leaves them what they find", "agreed"),
     ];
     for (name, of) in named {
         sheet.fact(name, share(item, of));

@@ -168,6 +168,9 @@ pub struct Calibration {
     /// Of a relation, the ways that were found between its ends.
     #[n(12)]
     pub ways: Option<Ways>,
+    /// How alike those were answered, with it and without it, whom it comes near; nothing if there were none.
+    #[n(13)]
+    pub agreement: Option<f64>,
 }
 
 /// The ways that were found between the ends of a relation, and how far such ways are followed from then on: what the next ones
@@ -219,4 +222,7 @@ pub struct TrustMove {
     /// Whether it is demoted from here on: readable at its weight, but no longer up to the gate (CAL-34).
     #[n(6)]
     pub demoted: bool,
+    /// How alike those were answered, with it and without it, whom it comes near, where that was looked at anew.
+    #[n(7)]
+    pub agreement: Option<f64>,
 }

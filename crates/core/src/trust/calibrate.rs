@@ -113,6 +113,7 @@ pub struct Calibrated {
     align: f64,
     rho: f64,
     informative: f64,
+    agreement: Option<f64>,
     gate: Gate,
     correlated: bool,
     advisory: bool,
@@ -144,6 +145,12 @@ impl Calibrated {
     #[must_use]
     pub const fn informative(&self) -> f64 {
         self.informative
+    }
+
+    /// How alike those were answered, with the write and without it, whom it comes near; nothing if there are none.
+    #[must_use]
+    pub const fn agreement(&self) -> Option<f64> {
+        self.agreement
     }
 
     /// What it had to reach.
@@ -215,8 +222,20 @@ pub fn calibrate(delta: &Delta, facts: &CalFacts) -> Calibrated {
     let items = item_detects.iter().map(|detect| bench.item(*detect, item_align)).collect();
     let relations = bench.relations(&relation_detects, relations_detect, relation_align);
     let rho = trust(facts.parts, detect, align);
-    let weights = new_weights(facts);
-    Calibrated { detect, align, rho, informative, gate, correlated, advisory, items, relations, weights }
+    let (agreement, weights) = (panel.agreement(), new_weights(facts));
+    Calibrated {
+        detect,
+        align,
+        rho,
+        informative,
+        agreement,
+        gate,
+        correlated,
+        advisory,
+        items,
+        relations,
+        weights,
+    }
 }
 
 /// What admits and what does not.
@@ -332,7 +351,9 @@ struct Panel {
     /// Weights of valid probes, and those times how alike they were answered.
     weight: f64,
     agreed: f64,
+    /// The same of those that the write comes near.
     informative: f64,
+    alike: f64,
     /// The weight of each known family, and of all.
     families: BTreeMap<u32, f64>,
     voices: f64,
@@ -352,7 +373,10 @@ impl Panel {
         self.count += 1;
         self.weight += clamp(weight);
         self.agreed += clamp(weight) * bounded(agreement);
-        self.informative += if informative { weight } else { 0.0 };
+        if informative {
+            self.informative += weight;
+            self.alike += weight * bounded(agreement);
+        }
         self.voices += weight;
         if let Some(family) = family {
             *self.families.entry(family).or_default() += weight;
@@ -371,6 +395,11 @@ impl Panel {
             (false, true) => self.informative / 2.0,
             (false, false) => self.informative,
         }
+    }
+
+    /// How alike those were answered whom the write comes near.
+    fn agreement(&self) -> Option<f64> {
+        (self.informative > 0.0).then(|| bounded(self.alike / self.informative))
     }
 
     /// Alike, with one neutral voice more. What is left out of it neither agrees nor disagrees.

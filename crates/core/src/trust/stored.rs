@@ -33,6 +33,21 @@ pub struct Stored {
     pub count: f64,
 }
 
+/// A staged item, and what it has to reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Waiting {
+    /// The evidence on it.
+    pub stored: Stored,
+    /// How alike those were answered, with it and without it, whom it comes near.
+    pub agreed: Stored,
+    /// How little it crowds what is known.
+    pub detect: f64,
+    /// How many parties the evidence comes from.
+    pub parties: usize,
+    /// What is committed by now.
+    pub threshold: f64,
+}
+
 /// Trust as everyone may see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Band {
@@ -119,12 +134,15 @@ impl Stored {
     }
 }
 
-/// Whether a staged item may be committed: enough evidence from more than one party speaks clearly for it, and it is not odd.
+/// Whether a staged item may be committed: enough evidence from more than one party speaks for it, and it is not odd. If those whom
+/// it comes near are answered as before, it takes nobody's place, and reaching the gate is enough; if not, it has to clear it.
 #[must_use]
-pub fn promotes(stored: Stored, threshold: f64, detect: f64, parties: usize) -> bool {
+pub fn promotes(waits: &Waiting) -> bool {
     let (count, parties_min) = PROMOTES;
-    let enough = stored.count + SLACK >= count && parties >= parties_min;
-    enough && detect >= ODD && stored.mean().is_some_and(|mean| mean + SLACK >= threshold + CLEAR)
+    let enough = waits.stored.count + SLACK >= count && waits.parties >= parties_min;
+    let takes_no_place = waits.agreed.mean().is_some_and(|alike| alike + SLACK >= 1.0 - CLEAR);
+    let bar = if takes_no_place { waits.threshold } else { waits.threshold + CLEAR };
+    enough && waits.detect >= ODD && waits.stored.mean().is_some_and(|mean| mean + SLACK >= bar)
 }
 
 /// Whether a committed item has fallen below what is committed. It can still be read, at its weight.
@@ -237,22 +255,33 @@ mod tests {
     /// CAL-34: three corroborations by two parties commit what was staged at .45, unless it is odd.
     #[test]
     fn corroboration_promotes() {
+        let waits = |stored, threshold, detect, parties| {
+            promotes(&Waiting { stored, agreed: Stored::default(), detect, parties, threshold })
+        };
+        let said = |times| vec![Evidence::Corroborated { weight: 1.0 }; times];
         let staged = at_commit(0.45, 5.0, false);
-        assert!(!promotes(staged, 0.5, 0.4, 2));
-        let corroborated = all(&[Evidence::Corroborated { weight: 1.0 }; 3], staged);
-        assert!(promotes(corroborated, 0.5, 0.4, 2));
-        assert!(!promotes(corroborated, 0.5, 0.4, 1));
-        assert!(!promotes(corroborated, 0.5, 0.19, 2));
-        assert!(!promotes(corroborated, 0.7, 0.4, 2));
-        assert!(promotes(all(&[Evidence::Corroborated { weight: 1.0 }; 3], Stored::default()), 0.9, 0.2, 2));
-        assert!(!promotes(all(&[Evidence::Corroborated { weight: 1.0 }; 2], Stored::default()), 0.9, 0.2, 2));
+        assert!(!waits(staged, 0.5, 0.4, 2));
+        let corroborated = all(&said(3), staged);
+        assert!(waits(corroborated, 0.5, 0.4, 2));
+        assert!(!waits(corroborated, 0.5, 0.4, 1));
+        assert!(!waits(corroborated, 0.5, 0.19, 2));
+        assert!(!waits(corroborated, 0.7, 0.4, 2));
+        assert!(waits(all(&said(3), Stored::default()), 0.9, 0.2, 2));
+        assert!(!waits(all(&said(2), Stored::default()), 0.9, 0.2, 2));
     }
 
-    /// CAL-34: what lies at the gate stays where it is, on either side.
+    /// CAL-34: what lies at the gate stays where it is, on either side, unless it takes nobody's place: then reaching it is enough.
     #[test]
-    fn the_gate_is_cleared_or_nothing_moves() {
+    fn the_gate_is_cleared_or_nobody_minds() {
         let at = |mean: f64| at_commit(mean, 8.0, false);
-        assert!(!promotes(at(0.54), 0.5, 0.4, 2) && promotes(at(0.55), 0.5, 0.4, 2));
+        let promotes = |mean, agreed| {
+            promotes(&Waiting { stored: at(mean), agreed, detect: 0.4, parties: 2, threshold: 0.5 })
+        };
+        for mind in [Stored::default(), Stored::default().with(0.94, 8.0)] {
+            assert!(!promotes(0.54, mind) && promotes(0.55, mind));
+        }
+        let nobody_minds = Stored::default().with(0.9, 1.0).with(1.0, 1.0);
+        assert!(!promotes(0.49, nobody_minds) && promotes(0.5, nobody_minds));
         assert!(!demotes(at(0.46), 0.5) && demotes(at(0.44), 0.5));
     }
 

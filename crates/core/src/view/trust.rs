@@ -89,6 +89,9 @@ pub struct StagedTrust {
     /// Other parties that say the same.
     #[n(2)]
     pub said: BTreeSet<Party>,
+    /// How alike those were answered, with it and without it, whom it comes near: by now, and how many.
+    #[n(3)]
+    pub agreed: Stored,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, minicbor::Encode, minicbor::Decode)]
@@ -322,7 +325,9 @@ impl TrustView {
             Weighed::Staged(review) => {
                 let spoke = one.audits.iter().filter(|audit| audit.valid == Some(true));
                 let parties = spoke.map(|audit| Party::Agent(audit.agent)).collect();
-                self.staged.insert(review, StagedTrust { standing, parties, said: BTreeSet::new() });
+                let agreed = one.agreement.map(|alike| Stored::default().with(alike, one.stored.count));
+                let (said, agreed) = (BTreeSet::new(), agreed.unwrap_or_default());
+                self.staged.insert(review, StagedTrust { standing, parties, said, agreed });
             }
         }
     }
@@ -379,6 +384,9 @@ impl TrustView {
                         staged.said.extend(&evidence.parties);
                     }
                     staged.standing = staged.standing.moved_by(evidence);
+                    if let Some(alike) = evidence.agreement {
+                        staged.agreed = staged.agreed.with(alike, evidence.mass);
+                    }
                 }
             }
         }
@@ -484,6 +492,7 @@ mod tests {
             audits: vec![Audit { agent: agent(7), probe: None, valid: Some(valid), step: 0.3 }],
             gated: true,
             ways: None,
+            agreement: Some(0.5),
         }
     }
 
@@ -529,12 +538,15 @@ mod tests {
             parties: vec![party],
             detect: None,
             demoted: false,
+            agreement: None,
         });
         let view = fold(&[first.clone(), more.clone()]);
         let staged = view.staged(WAITS).unwrap();
         assert_eq!(staged.standing.stored, Stored { evidence: 3.0, count: 5.0 });
         assert_eq!(staged.parties, BTreeSet::from([party, Party::Agent(agent(7))]));
         assert_eq!(staged.said, BTreeSet::from([party]));
+        // What others say is no look at what they are answered.
+        assert_eq!(staged.agreed, Stored { evidence: 2.0, count: 4.0 });
         let decided = |decision| Event::ReviewDecided { review: WAITS, decision };
         let yes = fold(&[first.clone(), more.clone(), decided(Decision::Approved)]);
         assert_eq!(yes.staged(WAITS).unwrap().standing.stored, Stored { evidence: 8.0, count: 10.0 });

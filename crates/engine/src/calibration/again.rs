@@ -21,7 +21,8 @@ use tabellion_core::id::ReviewId;
 use tabellion_core::log::{MemoryKind, Party, Reason, TrustMove, Weighed};
 use tabellion_core::time::Timestamp;
 use tabellion_core::trust::{
-    CalFacts, Delta, Draw, Gate, ItemFacts, Parts, Profile, calibrate, demotes, gate, promotes, ratio,
+    CalFacts, Delta, Draw, Gate, ItemFacts, Parts, Profile, Waiting, calibrate, demotes, gate, promotes,
+    ratio,
 };
 use tabellion_core::view::{Known, Moment, Row, Standing, Views};
 
@@ -238,8 +239,17 @@ fn looked_at_again(
         })
         .collect();
     let demoted = matches!(weighed, Weighed::Version(_)) && demotes(stored, gate_of(&known).threshold);
-    let (score, detect) = (scored.rho, Some(scored.detect));
-    Some(TrustMove { weighed, reason: Reason::Recalibrated, score, mass, parties, detect, demoted })
+    let (score, detect, agreement) = (scored.rho, Some(scored.detect), calibrated.agreement());
+    Some(TrustMove {
+        weighed,
+        reason: Reason::Recalibrated,
+        score,
+        mass,
+        parties,
+        detect,
+        demoted,
+        agreement,
+    })
 }
 
 pub(super) fn asked_before(tenant: &Tenant, weighed: Weighed) -> BTreeSet<Hash> {
@@ -282,7 +292,9 @@ pub(super) async fn promote_if_borne_out(tenant: &Tenant, id: ReviewId) {
             let known =
                 space.map(|space| views.trust.known(staged.standing.kind, |other| space.dominates(other)));
             let threshold = gate_of(&known.unwrap_or_default()).threshold;
-            promotes(staged.standing.stored, threshold, staged.standing.detect, staged.parties.len())
+            let (stored, detect) = (staged.standing.stored, staged.standing.detect);
+            let (agreed, parties) = (staged.agreed, staged.parties.len());
+            promotes(&Waiting { stored, agreed, detect, parties, threshold })
         })
     };
     if !ready {

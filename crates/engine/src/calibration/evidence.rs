@@ -131,7 +131,8 @@ impl<'a> Subject<'a> {
         let (score, mass) = evidence.parts();
         let demoted = demotes(self.stored.with(score, mass), gate_of(&self.known()).threshold);
         let weighed = Weighed::Version(self.version);
-        let moved = TrustMove { weighed, reason, score, mass, parties, detect: None, demoted };
+        let moved =
+            TrustMove { weighed, reason, score, mass, parties, detect: None, demoted, agreement: None };
         self.begins.map(Event::Calibrated).into_iter().chain([Event::TrustMoved(moved)]).collect()
     }
 }
@@ -158,5 +159,6 @@ fn unaudited(tenant: &Tenant, views: &Views, version: VersionId) -> Option<Calib
         audits: Vec::new(),
         gated: false,
         ways: None,
+        agreement: None,
     })
 }

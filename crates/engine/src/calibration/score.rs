@@ -253,6 +253,7 @@ impl Scoring<'_> {
             audits,
             gated: !calibrated.advisory(),
             ways: None,
+            agreement: calibrated.agreement(),
         }
     }
 }

@@ -164,7 +164,8 @@ pub(crate) async fn echoed(tenant: &Tenant, call: &Call, session: &Session) {
         };
         let (score, mass) = evidence.parts();
         let (weighed, reason) = (Weighed::Staged(review), Reason::Corroborated);
-        TrustMove { weighed, reason, score, mass, parties: vec![party], detect: None, demoted: false }
+        let parties = vec![party];
+        TrustMove { weighed, reason, score, mass, parties, detect: None, demoted: false, agreement: None }
     };
     if let Err(refusal) = moves(tenant, vec![moved]).await {
         tracing::warn!(code = refusal.code.as_str(), "what speaks for a write that waits could not be noted");

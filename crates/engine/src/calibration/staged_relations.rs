@@ -98,7 +98,7 @@ pub(super) fn looked_at_again(tenant: &Tenant, weighed: Weighed, standing: &Stan
     let stored = standing.stored.with(score, again.mass);
     let demoted = subject.row.is_some() && demotes(stored, again.threshold);
     let (reason, mass, parties) = (Reason::Recalibrated, again.mass, again.parties);
-    Some(TrustMove { weighed, reason, score, mass, parties, detect, demoted })
+    Some(TrustMove { weighed, reason, score, mass, parties, detect, demoted, agreement: again.agreement })
 }
 
 fn committed(tenant: &Tenant, weighed: Weighed) -> Option<Subject> {

@@ -175,8 +175,9 @@ pub(super) async fn committed(tenant: &Tenant, call: &Call, session: &Session, j
     let Some((version, mass)) = joined.bears_out.lock().take() else { return };
     let party = party(call, session.round.as_deref());
     let (weighed, reason) = (Weighed::Version(version), Reason::Corroborated);
+    let (score, parties) = (1.0, vec![party]);
     let moved =
-        TrustMove { weighed, reason, score: 1.0, mass, parties: vec![party], detect: None, demoted: false };
+        TrustMove { weighed, reason, score, mass, parties, detect: None, demoted: false, agreement: None };
     if let Err(refusal) = staged::moves(tenant, vec![moved]).await {
         tracing::warn!(code = refusal.code.as_str(), "what speaks for a relation could not be noted");
     }

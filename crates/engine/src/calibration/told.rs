@@ -16,7 +16,7 @@ use tabellion_core::error::Refusal;
 use tabellion_core::id::{AgentId, ItemId, ReviewId};
 use tabellion_core::log::{Mark, MemoryKind, Space};
 use tabellion_core::trust::Band;
-use tabellion_core::view::{Review, Standing, Views};
+use tabellion_core::view::{Review, StagedTrust, Standing, Views};
 
 /// Staged writes of one answer.
 const STAGED_MAX: usize = 500;
@@ -69,7 +69,8 @@ fn item(tenant: &Tenant, call: &Call, views: &Views, id: &str, audits: bool) -> 
     let seen =
         views.reviews.find(waiting).is_some_and(|review| review::is_visible(views, &call.caller, review));
     let staged = views.trust.staged(waiting).filter(|_| seen).ok_or_else(Refusal::not_found)?;
-    Ok(scored(id, &staged.standing, "staged", audits))
+    let told = scored(id, &staged.standing, "staged", audits);
+    Ok(ItemTrust { numbers: audits.then(|| waiting_numbers(staged)), ..told })
 }
 
 fn unscored(id: ItemId) -> ItemTrust {
@@ -121,7 +122,12 @@ fn numbers(standing: &Standing) -> TrustNumbers {
         detect: standing.detect,
         align: standing.align,
         threshold: standing.threshold,
+        agreed: None,
     }
+}
+
+fn waiting_numbers(staged: &StagedTrust) -> TrustNumbers {
+    TrustNumbers { agreed: staged.agreed.mean(), ..numbers(&staged.standing) }
 }
 
 fn staged(call: &Call, views: &Views, namespace: Hash, audits: bool) -> Vec<StagedWriteTrust> {
@@ -136,7 +142,7 @@ fn staged(call: &Call, views: &Views, namespace: Hash, audits: bool) -> Vec<Stag
         review,
         id: ItemId::from_bytes(*review.as_bytes()),
         trust: staged.standing.stored.band(),
-        numbers: audits.then(|| numbers(&staged.standing)),
+        numbers: audits.then(|| waiting_numbers(staged)),
     });
     told.take(STAGED_MAX).collect()
 }

@@ -86,6 +86,8 @@ pub struct TrustNumbers {
     pub align: f64,
     /// What it had to reach.
     pub threshold: f64,
+    /// While it waits, how alike those are answered, with it and without it, whom it comes near.
+    pub agreed: Option<f64>,
 }
 
 /// A write that is kept apart.

@@ -58,6 +58,7 @@ impl From<reply::ItemTrust> for proto::ItemTrust {
             detect: numbers.map(|all| all.detect),
             align: numbers.map(|all| all.align),
             threshold: numbers.map(|all| all.threshold),
+            agreed: numbers.and_then(|all| all.agreed),
         }
     }
 }
@@ -76,6 +77,7 @@ impl From<reply::StagedWriteTrust> for proto::StagedTrust {
             detect: numbers.map(|all| all.detect),
             align: numbers.map(|all| all.align),
             threshold: numbers.map(|all| all.threshold),
+            agreed: numbers.and_then(|all| all.agreed),
         }
     }
 }

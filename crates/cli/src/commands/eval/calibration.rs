@@ -6,6 +6,7 @@ mod graph_bars;
 mod graph_play;
 mod picture;
 mod play;
+mod prototype;
 mod team;
 mod ties;
 mod vectors;
@@ -39,7 +40,7 @@ pub(crate) struct EvalCalibration {
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100))]
     seeds: u64,
     /// Rounds of a run
-    #[arg(long, default_value_t = 240, value_name = "N", value_parser = clap::value_parser!(u64).range(12..=10_000))]
+    #[arg(long, default_value_t = prototype::ROUNDS, value_name = "N", value_parser = clap::value_parser!(u64).range(12..=10_000))]
     rounds: u64,
     /// Searches of each agent before a write
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
@@ -76,11 +77,12 @@ pub(super) fn run(args: &EvalCalibration, context: &Context) -> Result<ExitCode>
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let cases = runtime.block_on(measured(args))?;
     let mut bars = Vec::new();
-    if args.world.holds(World::V) {
-        bars.extend(bars::bars(&cases));
-    }
-    if args.world.holds(World::G) {
-        bars.extend(graph_bars::bars(&cases));
+    let is_comparable = args.rounds == prototype::ROUNDS;
+    for world in [World::V, World::G].into_iter().filter(|world| args.world.holds(*world)) {
+        let is_graph = world == World::G;
+        bars.extend(if is_graph { graph_bars::bars(&cases) } else { bars::bars(&cases) });
+        let played = cases.iter().filter(|case| case.name.starts_with(graph_bars::WORLD) == is_graph);
+        bars.extend(prototype::bar(if is_graph { "G" } else { "V" }, played).filter(|_| is_comparable));
     }
     if !args.only.is_empty() {
         bars.retain(|bar| !bar.found.is_nan());

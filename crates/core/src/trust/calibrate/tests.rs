@@ -53,6 +53,19 @@ fn a_typical_item_is_committed() {
     assert_eq!(found.items()[0].stored.count, 5.0);
 }
 
+/// CAL-15, CAL-34: how alike they are answered whom a write comes near, by their weight; the others have no say in it.
+#[test]
+fn only_those_whom_it_comes_near_say_whether_it_takes_their_place() {
+    let agreement =
+        |auditors: Vec<Auditor>| calibrate(&items(&[1.0]), &CalFacts { auditors, ..facts() }).agreement();
+    let far = auditor(Probing::Valid { agreement: 1.0, informative: false });
+    let doubted = Auditor { weight: 0.5, ..answered(0.4) };
+    assert_eq!(agreement(vec![far; 5]), None);
+    assert_eq!(agreement(vec![auditor(Probing::Invalid), auditor(Probing::Abstained)]), None);
+    close(agreement(vec![far, far, answered(0.5), answered(1.0)]).unwrap(), 0.75);
+    close(agreement(vec![answered(1.0), doubted]).unwrap(), 0.8);
+}
+
 /// CAL-30: a magnet among honest items is staged alone.
 #[test]
 fn dilution_does_not_pay() {

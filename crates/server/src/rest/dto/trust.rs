@@ -115,6 +115,10 @@ pub(crate) struct TrustNumbersBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0.0, maximum = 1.0, nullable = false)]
     pub(crate) threshold: Option<f64>,
+    /// While it waits, how alike those are answered, with it and without it, whom it comes near.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.0, maximum = 1.0, nullable = false)]
+    pub(crate) agreed: Option<f64>,
 }
 
 /// A write that waits.
@@ -220,10 +224,10 @@ impl From<ItemTrust> for ItemTrustBody {
 
 impl From<TrustNumbers> for TrustNumbersBody {
     fn from(numbers: TrustNumbers) -> Self {
-        let TrustNumbers { rho, evidence, count, scored, detect, align, threshold } = numbers;
+        let TrustNumbers { rho, evidence, count, scored, detect, align, threshold, agreed } = numbers;
         let [rho, evidence, count, scored, detect, align, threshold] =
             [rho, evidence, count, scored, detect, align, threshold].map(Some);
-        Self { rho, evidence, count, scored, detect, align, threshold }
+        Self { rho, evidence, count, scored, detect, align, threshold, agreed }
     }
 }
 
@@ -283,7 +287,9 @@ mod tests {
             detect: 0.5,
             align: 0.9,
             threshold: 0.5,
+            agreed: None,
         };
-        assert_eq!(told(Some(numbers))["rho"], 0.6);
+        let told = told(Some(numbers));
+        assert!(told["rho"] == 0.6 && told.get("agreed").is_none(), "{told}");
     }
 }

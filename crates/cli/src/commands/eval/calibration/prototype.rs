@@ -1,0 +1,77 @@
+//! How far what is shipped falls behind a prototype, where it does.
+
+use super::Case;
+use super::play::Played;
+use crate::commands::bar::{Bar, Bound};
+
+/// What the prototype's figures are means over.
+const SEEDS: f64 = 5.0;
+/// Its rounds.
+pub(super) const ROUNDS: u64 = 240;
+/// A difference of so many standard errors is nobody's chance any more.
+const ERRORS_MAX: f64 = 2.0;
+
+/// The figure that is furthest behind the prototype's, of all shipped cases of a world; nothing without any, or of one seed alone.
+pub(super) fn bar<'a>(world: &str, cases: impl Iterator<Item = &'a Case>) -> Option<Bar> {
+    let shipped = cases.filter(|case| case.name.contains("ship") && !case.name.contains("without"));
+    let found = shipped.flat_map(behind).reduce(f64::max)?;
+    let what = format!("{world}: the figure furthest behind the prototype's, in standard errors");
+    Some(Bar { what, found, bound: Bound::AtMost(ERRORS_MAX) })
+}
+
+/// How far each figure of a case is behind, in standard errors of the difference; less than nothing where it is ahead.
+fn behind(case: &Case) -> Vec<f64> {
+    let [hit, poison, staged] = case.prototype.unwrap_or_default();
+    let figures: [(_, &dyn Fn(&Played) -> f64, f64); 3] = [
+        (hit, &|played| -played.hit, -1.0),
+        (poison, &Played::poison_in, 1.0),
+        (staged, &Played::honest_staged, 1.0),
+    ];
+    let count = case.played.len();
+    let told = figures.into_iter().filter_map(|(prototype, figure, sign)| {
+        let (mean, deviation) = case.mean(figure);
+        Some(errors(mean - sign * prototype?, deviation, count))
+    });
+    if count < 2 { Vec::new() } else { told.collect() }
+}
+
+/// A difference in standard errors: of a mean over this many seeds that lie so far apart, and of the prototype's, whose seeds are taken to
+/// lie as far apart.
+fn errors(difference: f64, deviation: f64, count: usize) -> f64 {
+    let count = count as f64;
+    let spread = deviation * (count / (count - 1.0)).sqrt();
+    let error = spread * (1.0 / count + 1.0 / SEEDS).sqrt();
+    if difference == 0.0 { 0.0 } else { difference / error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(name: &str, hits: &[f64], prototype: f64) -> Case {
+        let played = hits.iter().map(|hit| Played { hit: *hit, ..Played::default() }).collect();
+        Case { name: name.into(), adversaries: 0, played, prototype: Some([Some(prototype), None, None]) }
+    }
+
+    fn found(cases: &[Case]) -> Option<f64> {
+        bar("V", cases.iter()).map(|bar| bar.found)
+    }
+
+    /// CAL-46: ahead is less than nothing, behind counts in errors, the worst case stands for all, and baselines for none.
+    #[test]
+    fn the_worst_figure_is_told() {
+        let hits = [0.96, 0.97, 0.98, 0.97, 0.97];
+        let error = 0.005_f64.sqrt() * 0.1 * (2.0_f64 / 5.0).sqrt();
+        let ahead = found(&[case("ship k=0", &hits, 0.96)]).unwrap();
+        assert!((ahead + 0.01 / error).abs() < 1e-6, "{ahead}");
+        let both = [case("ship k=0", &hits, 0.96), case("G ship A1 k=3", &hits, 0.98)];
+        assert!((found(&both).unwrap() - 0.01 / error).abs() < 1e-6);
+        assert!(!bar("V", both.iter()).unwrap().is_met());
+        for other in ["vanilla k=0", "ship without align A1 k=3"] {
+            assert_eq!(found(&[case(other, &hits, 0.99)]), None);
+        }
+        assert_eq!(found(&[case("ship k=0", &[0.5], 0.9)]), None);
+        assert_eq!(found(&[case("ship k=0", &[0.9; 5], 0.9)]), Some(0.0));
+        assert_eq!(found(&[case("ship k=0", &[0.8; 5], 0.9)]), Some(f64::INFINITY));
+    }
+}

@@ -160,6 +160,7 @@ def test_only_auditors_get_numbers(debate):
         assert all("rho" not in found for found in caller.search(MAGNET, namespace=debate.space))
     told = debate.trust(auditor, item=written["id"])["item"]
     assert 0 < told["rho"] < 1 and {"evidence", "count", "scored", "detect", "align", "threshold"} <= set(told)
+    assert "agreed" not in told and all(0 <= one["agreed"] <= 1 for one in debate.trust(auditor)["staged"])
     [space] = [space for space in debate.trust(auditor)["spaces"] if space["kind"] == "items"]
     assert sorted(space["agents"]) == sorted(debate.agents) and space["cold"] and space["threshold"] == 0.5
     assert space["rounds"] >= 2 and {one["agent"] for one in space["auditors"]} <= set(debate.agents)

@@ -206,7 +206,7 @@ fn entries() -> Vec<(&'static str, Entry)> {
         (
             "calibrated_near_others",
             entry(
-                331,
+                333,
                 Actor::SERVER,
                 Event::Calibrated(Calibration { agreement: Some(0.875), ..calibrated() }),
                 None,
@@ -215,7 +215,7 @@ fn entries() -> Vec<(&'static str, Entry)> {
         (
             "trust_moved_near_others",
             entry(
-                332,
+                334,
                 Actor::SERVER,
                 Event::TrustMoved(TrustMove { agreement: Some(0.9375), ..trust_moved() }),
                 None,

@@ -3,7 +3,7 @@
 use crate::OpenError;
 use std::path::PathBuf;
 use tabellion_core::id::TenantId;
-use tabellion_core::log::{Entry, LogName, Lsn, Payload};
+use tabellion_core::log::{Entry, Event, LogName, Lsn, Payload};
 use tabellion_core::seal::{Sealed, Secret, close, open};
 use tabellion_core::text::Analyser;
 use tabellion_core::view::{Index, ItemsView, Opened, Passage, Views};
@@ -159,6 +159,12 @@ pub(crate) fn unseal(
     };
     let plain = Sealed::open(tenant, &key, bytes).map_err(failed)?;
     Payload::decode(&plain).map(Some).map_err(failed)
+}
+
+/// What happened at a position.
+pub(crate) fn event(store: &dyn Store, lsn: Lsn) -> Result<Option<Event>, OpenError> {
+    let Some(record) = store.record(LogName::Memory, lsn).map_err(failed)? else { return Ok(None) };
+    Ok(Some(Entry::decode(&record.body).map_err(failed)?.event))
 }
 
 /// The payload beside the entry at a position.

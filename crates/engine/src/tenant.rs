@@ -385,10 +385,13 @@ impl Tenant {
 
     /// The payload sealed beside an entry; none once it is destroyed.
     pub(crate) fn payload(&self, lsn: Lsn) -> Result<Option<Payload>, Refusal> {
-        fold::payload(&*self.shared.store, &self.shared.keys, self.shared.tenant, lsn).map_err(|error| {
-            tracing::error!(%error, %lsn, "an entry could not be read");
-            Refusal::new(Code::StorageFailed, "the content could not be read; run `tabellion verify`")
-        })
+        fold::payload(&*self.shared.store, &self.shared.keys, self.shared.tenant, lsn)
+            .map_err(|error| unreadable(&error, lsn))
+    }
+
+    /// What happened at a position of the log.
+    pub(crate) fn event(&self, lsn: Lsn) -> Result<Option<Event>, Refusal> {
+        fold::event(&*self.shared.store, lsn).map_err(|error| unreadable(&error, lsn))
     }
 
     /// Waits until the views hold a position.
@@ -534,6 +537,11 @@ impl Tenant {
             self.shared.write_checkpoint(&views);
         }
     }
+}
+
+fn unreadable(error: &OpenError, lsn: Lsn) -> Refusal {
+    tracing::error!(%error, %lsn, "an entry could not be read");
+    Refusal::new(Code::StorageFailed, "the content could not be read; run `tabellion verify`")
 }
 
 /// The refusal of a read that asks for a later position than can be had now.

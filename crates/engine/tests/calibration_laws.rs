@@ -136,7 +136,8 @@ async fn a_memory_where_everything_is_alike() {
     for one in &told.staged {
         let numbers = one.numbers.unwrap();
         let all = [numbers.rho, numbers.scored, numbers.detect, numbers.align, numbers.threshold];
-        assert!(all.iter().all(|number| (0.0..=1.0).contains(number)), "{numbers:?}");
+        let all = all.into_iter().chain(numbers.agreed);
+        assert!(all.clone().all(|number| (0.0..=1.0).contains(&number)), "{numbers:?}");
     }
     assert!(told.spaces.iter().all(|space| (0.0..=1.0).contains(&space.threshold)));
 }

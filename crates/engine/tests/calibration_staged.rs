@@ -68,6 +68,22 @@ async fn what_waits_is_known_again_after_a_restart() {
     assert_eq!(item.agents.len(), AGENTS, "the work of all, as it was scored");
 }
 
+/// CAL-33: no search speaks twice of the same, neither when something is first scored and once more, nor in two looks.
+#[tokio::test]
+async fn no_search_speaks_twice_of_the_same() {
+    let mut debate = Debate::new(None).await;
+    for number in 0..60 {
+        debate.write(number % AGENTS, &format!("about {}: seed {number}", number % TOPICS)).await;
+    }
+    debate.declare().await;
+    debate.ask(1, 2).await;
+    assert!(is_staged(&debate.write(1, "magnet 2: everything").await));
+    let looked = async |debate: &Debate| debate.bench.engine.recalibrate(&debate.bench.admin).await.unwrap();
+    assert_eq!(looked(&debate).await, 0, "all of them spoke when it was written");
+    debate.ask(1, 2).await;
+    assert_eq!((looked(&debate).await, looked(&debate).await), (1, 0));
+}
+
 /// CAL-33, CAL-34: whether it takes the place of what others find is looked at anew with every look, survives a restart, and is told to
 /// those who audit.
 #[tokio::test]
@@ -240,17 +256,27 @@ async fn a_flood_of_one_agent_is_nobody_elses_trouble() {
 async fn what_a_flood_gets_in_makes_no_room_for_more() {
     let mut debate = with_room(1_000).await;
     let before = threshold(&debate).await;
-    let mut let_in = 0;
+    let (mut let_in, mut apart) = (0, BTreeSet::new());
     for number in 0..600 {
         if number % 3 == 0 {
             debate.ask(1, number % TOPICS).await;
         }
         let written = debate.write(1, &format!("middling {}: flood {number} 30", number % TOPICS)).await;
         let_in += usize::from(written.status == WriteStatus::Committed);
+        apart.extend(is_staged(&written).then(|| written.id.unwrap().to_string()));
     }
     assert!((5..=60).contains(&let_in), "{let_in} of 600");
     let moved = (threshold(&debate).await - before).abs();
     assert!(moved < 0.05, "{moved}");
+    for topic in 0..4 * TOPICS {
+        debate.ask(1, topic % TOPICS).await;
+        debate.bench.engine.recalibrate(&debate.bench.admin).await.unwrap();
+    }
+    let mut later = 0;
+    for id in apart {
+        later += usize::from(debate.bench.engine.get(&debate.agents[2], &id, None).await.is_ok());
+    }
+    assert!(later <= 30, "{later} of what was kept apart was let in since");
 }
 
 /// CAL-43, acceptance 14: one user, 1,000 writes with everything flagged as shared work: none is kept apart.

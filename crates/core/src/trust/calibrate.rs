@@ -147,7 +147,7 @@ impl Calibrated {
         self.informative
     }
 
-    /// How alike those were answered, with the write and without it, whom it comes near; nothing if there are none.
+    /// How alike those were answered, with the items and without them, whom they come near; nothing if there are none.
     #[must_use]
     pub const fn agreement(&self) -> Option<f64> {
         self.agreement
@@ -222,7 +222,9 @@ pub fn calibrate(delta: &Delta, facts: &CalFacts) -> Calibrated {
     let items = item_detects.iter().map(|detect| bench.item(*detect, item_align)).collect();
     let relations = bench.relations(&relation_detects, relations_detect, relation_align);
     let rho = trust(facts.parts, detect, align);
-    let (agreement, weights) = (panel.agreement(), new_weights(facts));
+    // Of a relation walks say whether it fits, not whether anything that was found would change.
+    let agreement = if delta.items.is_empty() { None } else { panel.agreement() };
+    let weights = new_weights(facts);
     Calibrated {
         detect,
         align,

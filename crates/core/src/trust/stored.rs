@@ -16,6 +16,8 @@ const DEMOTES: f64 = 5.0;
 /// How far beyond the gate evidence has to speak to undo what the gate decided, either way: the gate moves a little all the time, and
 /// what lies at it would pass in some run (ADR 15).
 const CLEAR: f64 = 0.05;
+/// Who is answered this much alike, with something and without it, loses next to nothing by it (ADR 17).
+const ALIKE: f64 = 0.95;
 /// How much a confirmed contradiction speaks, and a person.
 const CONTRADICTION: f64 = 2.0;
 const DECISION: f64 = 5.0;
@@ -44,7 +46,7 @@ pub struct Waiting {
     pub detect: f64,
     /// How many parties the evidence comes from.
     pub parties: usize,
-    /// What is committed by now.
+    /// What it has to reach by now.
     pub threshold: f64,
 }
 
@@ -134,13 +136,14 @@ impl Stored {
     }
 }
 
-/// Whether a staged item may be committed: enough evidence from more than one party speaks for it, and it is not odd. If those whom
-/// it comes near are answered as before, it takes nobody's place, and reaching the gate is enough; if not, it has to clear it.
+/// Whether a staged item may be committed: enough evidence from more than one party speaks for it, and it is not odd. If enough of those
+/// whom it comes near are answered as before, it takes nobody's place, and reaching the gate is enough; if not, it has to clear it.
 #[must_use]
 pub fn promotes(waits: &Waiting) -> bool {
     let (count, parties_min) = PROMOTES;
     let enough = waits.stored.count + SLACK >= count && waits.parties >= parties_min;
-    let takes_no_place = waits.agreed.mean().is_some_and(|alike| alike + SLACK >= 1.0 - CLEAR);
+    let takes_no_place = waits.agreed.count + SLACK >= count
+        && waits.agreed.mean().is_some_and(|alike| alike + SLACK >= ALIKE);
     let bar = if takes_no_place { waits.threshold } else { waits.threshold + CLEAR };
     enough && waits.detect >= ODD && waits.stored.mean().is_some_and(|mean| mean + SLACK >= bar)
 }
@@ -277,10 +280,11 @@ mod tests {
         let promotes = |mean, agreed| {
             promotes(&Waiting { stored: at(mean), agreed, detect: 0.4, parties: 2, threshold: 0.5 })
         };
-        for mind in [Stored::default(), Stored::default().with(0.94, 8.0)] {
+        let one_look = Stored::default().with(1.0, 2.9);
+        for mind in [Stored::default(), one_look, Stored::default().with(0.94, 8.0)] {
             assert!(!promotes(0.54, mind) && promotes(0.55, mind));
         }
-        let nobody_minds = Stored::default().with(0.9, 1.0).with(1.0, 1.0);
+        let nobody_minds = Stored::default().with(0.9, 2.0).with(1.0, 2.0);
         assert!(!promotes(0.49, nobody_minds) && promotes(0.5, nobody_minds));
         assert!(!demotes(at(0.46), 0.5) && demotes(at(0.44), 0.5));
     }

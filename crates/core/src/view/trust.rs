@@ -545,8 +545,12 @@ mod tests {
         assert_eq!(staged.standing.stored, Stored { evidence: 3.0, count: 5.0 });
         assert_eq!(staged.parties, BTreeSet::from([party, Party::Agent(agent(7))]));
         assert_eq!(staged.said, BTreeSet::from([party]));
-        // What others say is no look at what they are answered.
+        // What others say is no look at what they are answered; a look is.
         assert_eq!(staged.agreed, Stored { evidence: 2.0, count: 4.0 });
+        let Event::TrustMoved(look) = more.clone() else { unreachable!() };
+        let look = TrustMove { reason: Reason::Recalibrated, agreement: Some(0.75), mass: 2.0, ..look };
+        let looked = fold(&[first.clone(), Event::TrustMoved(look)]);
+        assert_eq!(looked.staged(WAITS).unwrap().agreed, Stored { evidence: 3.5, count: 6.0 });
         let decided = |decision| Event::ReviewDecided { review: WAITS, decision };
         let yes = fold(&[first.clone(), more.clone(), decided(Decision::Approved)]);
         assert_eq!(yes.staged(WAITS).unwrap().standing.stored, Stored { evidence: 8.0, count: 10.0 });

@@ -18,7 +18,7 @@ use tabellion_core::access::{Deed, Power};
 use tabellion_core::canonical::{Hash, framed_sha256};
 use tabellion_core::error::Refusal;
 use tabellion_core::id::ReviewId;
-use tabellion_core::log::{MemoryKind, Party, Reason, TrustMove, Weighed};
+use tabellion_core::log::{Event, MemoryKind, Party, Reason, TrustMove, Weighed};
 use tabellion_core::time::Timestamp;
 use tabellion_core::trust::{
     CalFacts, Delta, Draw, Gate, ItemFacts, Parts, Profile, Waiting, calibrate, demotes, gate, promotes,
@@ -189,6 +189,7 @@ fn looked_at_again(
     standing: &Standing,
     subject: &Subject,
 ) -> Option<TrustMove> {
+    let before = asked_before(tenant, weighed, standing);
     let views = tenant.shared.views.read();
     let vectors = tenant.shared.vectors.as_ref()?.read();
     let now = tenant.now();
@@ -208,7 +209,7 @@ fn looked_at_again(
     let domain = tenant.calibrator.domains.of(&space, class, by_cedar);
     let mut domain = domain.lock();
     domain.catch_up(&scoring.belongs, &vectors, tenant.calibrator.key.as_bytes());
-    let eligible = scoring.unheard(&asked_before(tenant, weighed));
+    let eligible = scoring.unheard(&before);
     let hash = framed_sha256(&[&space.namespace, &standing.lsn.get().to_be_bytes()]);
     let mut draw = Draw::new(&scoring.key(), known.rounds, &hash);
     let ask = |probe: &Probe| probed(probe, &domain, &scoring.belongs, &vectors, &[&subject.vector], row);
@@ -252,8 +253,14 @@ fn looked_at_again(
     })
 }
 
-pub(super) fn asked_before(tenant: &Tenant, weighed: Weighed) -> BTreeSet<Hash> {
-    tenant.calibrator.again.asked.lock().get(&weighed).cloned().unwrap_or_default()
+/// Probes that have spoken of something: when it was scored first, as far as its entry in the log says, and whenever it was looked at
+/// since.
+pub(super) fn asked_before(tenant: &Tenant, weighed: Weighed, standing: &Standing) -> BTreeSet<Hash> {
+    let mut asked = tenant.calibrator.again.asked.lock().get(&weighed).cloned().unwrap_or_default();
+    if let Ok(Some(Event::Calibrated(first))) = tenant.event(standing.lsn) {
+        asked.extend(first.audits.iter().filter_map(|audit| audit.probe));
+    }
+    asked
 }
 
 pub(super) fn remember(tenant: &Tenant, weighed: Weighed, prints: impl Iterator<Item = Hash>) {

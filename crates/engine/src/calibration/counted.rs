@@ -9,35 +9,31 @@ use tabellion_core::item::Content;
 use tabellion_core::view::{Class, ReviewState};
 
 /// What a score led to.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// It reached what it had to.
     Committed,
-    /// It did not, with this score.
-    Staged(f64),
+    /// It did not.
+    Staged,
     /// It could not have been kept back.
     Advisory,
 }
 
 impl Outcome {
-    fn of(weighing: &Weighing) -> Self {
+    pub(super) fn of(weighing: &Weighing) -> Self {
         match (weighing.calibration.gated, weighing.admitted) {
             (false, _) => Self::Advisory,
             (true, true) => Self::Committed,
-            (true, false) => Self::Staged(weighing.calibration.rho),
+            (true, false) => Self::Staged,
         }
     }
 
     const fn as_str(self) -> &'static str {
         match self {
             Self::Committed => "committed",
-            Self::Staged(_) => "staged",
+            Self::Staged => "staged",
             Self::Advisory => "advisory",
         }
-    }
-
-    const fn is_staged(self) -> bool {
-        matches!(self, Self::Staged(_))
     }
 
     fn count(self) {
@@ -117,20 +113,20 @@ pub(crate) fn score(
     };
     metrics::histogram!("memory_calibration_seconds").record(since.elapsed().as_secs_f64());
     // A write may be scored more than once before it is settled; the last score is what it was settled by.
-    *session.outcome.lock() = Some(Outcome::of(&weighing));
+    *session.weighing.lock() = Some(weighing.clone());
     Some(weighing)
 }
 
 /// A write was committed. One whose copy for others did not fit is counted when that is kept apart.
 pub(super) fn committed(session: &Session) {
-    if let Some(outcome) = session.outcome.lock().filter(|outcome| !outcome.is_staged()) {
+    if let Some(outcome) = session.outcome().filter(|outcome| *outcome != Outcome::Staged) {
         outcome.count();
     }
 }
 
 /// A write waits. One that does so for another reason is not kept apart.
 pub(super) fn staged(session: &Session) {
-    if let Some(outcome) = session.outcome.lock().filter(|outcome| outcome.is_staged()) {
+    if let Some(outcome) = session.outcome().filter(|outcome| *outcome == Outcome::Staged) {
         outcome.count();
     }
 }

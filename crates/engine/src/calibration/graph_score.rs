@@ -187,7 +187,6 @@ impl Proposal<'_> {
             Some(Again {
                 scored: *looked.calibrated.relations().first()?,
                 mass: looked.calibrated.informative(),
-                agreement: looked.calibrated.agreement(),
                 parties: spoke.map(|one| one.party).collect(),
                 prints: looked
                     .audited
@@ -226,7 +225,6 @@ impl Proposal<'_> {
 pub(super) struct Again {
     pub(super) scored: Scored,
     pub(super) mass: f64,
-    pub(super) agreement: Option<f64>,
     pub(super) parties: Vec<Party>,
     pub(super) prints: Vec<Hash>,
     pub(super) threshold: f64,

@@ -16,6 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::Refusal;
+use tabellion_core::gate::Weighing;
 use tabellion_core::id::ReviewId;
 use tabellion_core::item::{Content, RELATION, Tier, TierWish};
 use tabellion_core::log::Party;
@@ -55,8 +56,8 @@ pub(crate) struct Session {
     pub(crate) round: Option<Arc<Round>>,
     /// The class that it was scored as.
     pub(super) class: OnceLock<Class>,
-    /// What its score led to.
-    pub(super) outcome: Mutex<Option<Outcome>>,
+    /// How it was scored last.
+    pub(super) weighing: Mutex<Option<Weighing>>,
     /// What another party has waiting that says nearly the same, and who says it now.
     pub(super) echo: Option<(ReviewId, Party)>,
     /// Its part in what it is written with, if it is a relation.
@@ -65,6 +66,11 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// What its score led to.
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        self.weighing.lock().as_ref().map(Outcome::of)
+    }
+
     /// Its score is in the log: the next one may have its turn, however long this one waits for a person.
     pub(crate) fn done(&self) {
         drop(self.turn.lock().take());
@@ -154,7 +160,7 @@ pub(crate) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Be
     let lsn = tenant.shared.views.read().lsn();
     let _late = vectors.reached(lsn, VECTORS_WAIT).await;
     let of_copy = asked.copy.is_some() && asked.request.tier != TierWish::Both;
-    let (class, outcome) = (OnceLock::new(), Mutex::new(None));
+    let (class, weighing) = (OnceLock::new(), Mutex::default());
     let relation = None;
-    Begun::Turn(Session { of_copy, vector, round, class, outcome, echo, relation, turn: Mutex::new(turn) })
+    Begun::Turn(Session { of_copy, vector, round, class, weighing, echo, relation, turn: Mutex::new(turn) })
 }

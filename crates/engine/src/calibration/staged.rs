@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::GateName;
 use tabellion_core::id::{AgentId, ReviewId, UserId};
-use tabellion_core::log::{Actor, Event, MemoryKind, Party, Reason, TrustMove, Weighed};
+use tabellion_core::log::{Actor, Calibration, Event, MemoryKind, Party, Reason, TrustMove, Weighed};
 use tabellion_core::rank::dot;
 use tabellion_core::trust::Evidence;
 use tabellion_core::view::{Class, Review, StagedTrust};
@@ -146,7 +146,9 @@ pub(super) fn has_room(tenant: &Tenant, call: &Call) -> Result<(), Refusal> {
 /// speaks for the other in full. If it was not, it is one more look at the same thing, and counts as such: half of all may be accomplices,
 /// who would vouch for each other's lies. Everyone who would see what waits must see what speaks for it.
 pub(crate) async fn echoed(tenant: &Tenant, call: &Call, session: &Session) {
-    let Some((review, party)) = session.echo else { return };
+    let (Some((review, party)), Some(weighing)) = (session.echo, session.weighing.lock().clone()) else {
+        return;
+    };
     let moved = {
         let views = tenant.shared.views.read();
         let Some(staged) = views.trust.staged(review) else { return };
@@ -154,18 +156,19 @@ pub(crate) async fn echoed(tenant: &Tenant, call: &Call, session: &Session) {
         let Some(space) = space.filter(|space| space.agents.contains(&call.caller.agent())) else { return };
         let known = views.trust.known(MemoryKind::Items, |other| space.dominates(other));
         let weight = known.weight(call.caller.agent());
-        let evidence = match *session.outcome.lock() {
-            Some(Outcome::Committed) => Evidence::Corroborated { weight },
-            Some(Outcome::Staged(_)) if most_say_so(staged, party, session) => {
-                Evidence::Corroborated { weight }
+        let Calibration { rho, agreement, .. } = weighing.calibration;
+        let (evidence, agreement) = match Outcome::of(&weighing) {
+            Outcome::Committed => (Evidence::Corroborated { weight }, None),
+            Outcome::Staged if most_say_so(staged, party, session) => {
+                (Evidence::Corroborated { weight }, None)
             }
-            Some(Outcome::Staged(score)) => Evidence::Recalibrated { score, mass: weight },
-            Some(Outcome::Advisory) | None => return,
+            Outcome::Staged => (Evidence::Recalibrated { score: rho, mass: weight }, agreement),
+            Outcome::Advisory => return,
         };
         let (score, mass) = evidence.parts();
         let (weighed, reason) = (Weighed::Staged(review), Reason::Corroborated);
         let parties = vec![party];
-        TrustMove { weighed, reason, score, mass, parties, detect: None, demoted: false, agreement: None }
+        TrustMove { weighed, reason, score, mass, parties, detect: None, demoted: false, agreement }
     };
     if let Err(refusal) = moves(tenant, vec![moved]).await {
         tracing::warn!(code = refusal.code.as_str(), "what speaks for a write that waits could not be noted");

@@ -89,7 +89,7 @@ pub(super) fn looked_at_again(tenant: &Tenant, weighed: Weighed, standing: &Stan
         ties: std::slice::from_ref(&subject.tie),
         of_copy: false,
     };
-    let again = proposal.again(subject.row, &asked_before(tenant, weighed), standing.lsn)?;
+    let again = proposal.again(subject.row, &asked_before(tenant, weighed, standing), standing.lsn)?;
     remember(tenant, weighed, again.prints.into_iter());
     if again.mass <= 0.0 {
         return None;
@@ -98,7 +98,7 @@ pub(super) fn looked_at_again(tenant: &Tenant, weighed: Weighed, standing: &Stan
     let stored = standing.stored.with(score, again.mass);
     let demoted = subject.row.is_some() && demotes(stored, again.threshold);
     let (reason, mass, parties) = (Reason::Recalibrated, again.mass, again.parties);
-    Some(TrustMove { weighed, reason, score, mass, parties, detect, demoted, agreement: again.agreement })
+    Some(TrustMove { weighed, reason, score, mass, parties, detect, demoted, agreement: None })
 }
 
 fn committed(tenant: &Tenant, weighed: Weighed) -> Option<Subject> {

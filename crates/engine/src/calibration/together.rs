@@ -1,7 +1,6 @@
 //! Relations that are written together are one delta: they are scored once, before the first of them is committed, and have one
 //! turn between them (CAL-1, CAL-30, CAL-42).
 
-use super::counted::Outcome;
 use super::graph_score::{Judgement, Proposal};
 use super::rounds::Round;
 use super::session::{Begun, Session, subject};
@@ -339,7 +338,6 @@ pub(super) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Be
         return Begun::Full(refusal);
     }
     let joined = Joined { together: Mutex::new(Some(together)), place, tie, bears_out: Mutex::default() };
-    let outcome: Mutex<Option<Outcome>> = Mutex::default();
     let vector: Vector = Vector::from([].as_slice());
     let (of_copy, class) = (of_copy(asked), OnceLock::new());
     Begun::Turn(Session {
@@ -347,7 +345,7 @@ pub(super) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Be
         vector,
         round,
         class,
-        outcome,
+        weighing: Mutex::default(),
         echo,
         relation: Some(Box::new(joined)),
         turn: Mutex::default(),

@@ -16,7 +16,7 @@ use tabellion_core::error::Refusal;
 use tabellion_core::id::{AgentId, ItemId, ReviewId};
 use tabellion_core::log::{Mark, MemoryKind, Space};
 use tabellion_core::trust::Band;
-use tabellion_core::view::{Review, StagedTrust, Standing, Views};
+use tabellion_core::view::{Review, Standing, Views};
 
 /// Staged writes of one answer.
 const STAGED_MAX: usize = 500;
@@ -70,7 +70,8 @@ fn item(tenant: &Tenant, call: &Call, views: &Views, id: &str, audits: bool) -> 
         views.reviews.find(waiting).is_some_and(|review| review::is_visible(views, &call.caller, review));
     let staged = views.trust.staged(waiting).filter(|_| seen).ok_or_else(Refusal::not_found)?;
     let told = scored(id, &staged.standing, "staged", audits);
-    Ok(ItemTrust { numbers: audits.then(|| waiting_numbers(staged)), ..told })
+    let agreed = staged.agreed.mean();
+    Ok(ItemTrust { numbers: told.numbers.map(|numbers| TrustNumbers { agreed, ..numbers }), ..told })
 }
 
 fn unscored(id: ItemId) -> ItemTrust {
@@ -126,10 +127,6 @@ fn numbers(standing: &Standing) -> TrustNumbers {
     }
 }
 
-fn waiting_numbers(staged: &StagedTrust) -> TrustNumbers {
-    TrustNumbers { agreed: staged.agreed.mean(), ..numbers(&staged.standing) }
-}
-
 fn staged(call: &Call, views: &Views, namespace: Hash, audits: bool) -> Vec<StagedWriteTrust> {
     let here = |standing: &Standing| {
         views.trust.space(standing.space).is_some_and(|space| space.namespace == namespace)
@@ -142,7 +139,7 @@ fn staged(call: &Call, views: &Views, namespace: Hash, audits: bool) -> Vec<Stag
         review,
         id: ItemId::from_bytes(*review.as_bytes()),
         trust: staged.standing.stored.band(),
-        numbers: audits.then(|| waiting_numbers(staged)),
+        numbers: audits.then(|| TrustNumbers { agreed: staged.agreed.mean(), ..numbers(&staged.standing) }),
     });
     told.take(STAGED_MAX).collect()
 }

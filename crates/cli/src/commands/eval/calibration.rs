@@ -43,7 +43,7 @@ pub(crate) struct EvalCalibration {
     #[arg(long, default_value_t = prototype::ROUNDS, value_name = "N", value_parser = clap::value_parser!(u64).range(12..=10_000))]
     rounds: u64,
     /// Searches of each agent before a write
-    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
+    #[arg(long, default_value_t = prototype::READS, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
     reads: u64,
     /// Which world is played: texts as vectors (v), relations as a graph (g), or both
     #[arg(long, value_enum, default_value_t = World::Both)]
@@ -77,7 +77,7 @@ pub(super) fn run(args: &EvalCalibration, context: &Context) -> Result<ExitCode>
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let cases = runtime.block_on(measured(args))?;
     let mut bars = Vec::new();
-    let is_comparable = args.rounds == prototype::ROUNDS;
+    let is_comparable = (args.rounds, args.reads) == (prototype::ROUNDS, prototype::READS);
     for world in [World::V, World::G].into_iter().filter(|world| args.world.holds(*world)) {
         let is_graph = world == World::G;
         bars.extend(if is_graph { graph_bars::bars(&cases) } else { bars::bars(&cases) });
@@ -112,6 +112,8 @@ pub(super) fn run(args: &EvalCalibration, context: &Context) -> Result<ExitCode>
 /// What was played, and what each seed came to.
 struct Case {
     name: String,
+    /// Whether it is what a server does.
+    shipped: bool,
     adversaries: usize,
     played: Vec<Played>,
     /// What a prototype came to: hits, poison let in, honest writes kept apart.
@@ -250,7 +252,8 @@ async fn measured(args: &EvalCalibration) -> Result<Vec<Case>> {
             done += 1;
             progress.at(done, total);
         }
-        all.push(Case { name, adversaries, played, prototype });
+        let shipped = defence == Defence::ship();
+        all.push(Case { name, shipped, adversaries, played, prototype });
     }
     Ok(all)
 }

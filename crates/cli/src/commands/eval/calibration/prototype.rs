@@ -6,15 +6,16 @@ use crate::commands::bar::{Bar, Bound};
 
 /// What the prototype's figures are means over.
 const SEEDS: f64 = 5.0;
-/// Its rounds.
+/// Its rounds, and how often each agent read before a write.
 pub(super) const ROUNDS: u64 = 240;
-/// A difference of so many standard errors is nobody's chance any more.
+pub(super) const READS: u64 = 2;
+/// So many standard errors behind is more than chance explains, for one figure. With a dozen of them a prototype that is as good would be behind by
+/// that now and then, and five seeds do not show what one or two points are worth; more do.
 const ERRORS_MAX: f64 = 2.0;
 
 /// The figure that is furthest behind the prototype's, of all shipped cases of a world; nothing without any, or of one seed alone.
 pub(super) fn bar<'a>(world: &str, cases: impl Iterator<Item = &'a Case>) -> Option<Bar> {
-    let shipped = cases.filter(|case| case.name.contains("ship") && !case.name.contains("without"));
-    let found = shipped.flat_map(behind).reduce(f64::max)?;
+    let found = cases.filter(|case| case.shipped).flat_map(behind).reduce(f64::max)?;
     let what = format!("{world}: the figure furthest behind the prototype's, in standard errors");
     Some(Bar { what, found, bound: Bound::AtMost(ERRORS_MAX) })
 }
@@ -48,30 +49,29 @@ fn errors(difference: f64, deviation: f64, count: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn case(name: &str, hits: &[f64], prototype: f64) -> Case {
+    fn case(hits: &[f64], prototype: f64) -> Case {
         let played = hits.iter().map(|hit| Played { hit: *hit, ..Played::default() }).collect();
-        Case { name: name.into(), adversaries: 0, played, prototype: Some([Some(prototype), None, None]) }
+        let prototype = Some([Some(prototype), None, None]);
+        Case { name: "ship k=0".into(), shipped: true, adversaries: 0, played, prototype }
     }
 
     fn found(cases: &[Case]) -> Option<f64> {
         bar("V", cases.iter()).map(|bar| bar.found)
     }
 
-    /// CAL-46: ahead is less than nothing, behind counts in errors, the worst case stands for all, and baselines for none.
+    /// Ahead is less than nothing, behind counts in errors, the worst case stands for all, and baselines for none.
     #[test]
     fn the_worst_figure_is_told() {
         let hits = [0.96, 0.97, 0.98, 0.97, 0.97];
         let error = 0.005_f64.sqrt() * 0.1 * (2.0_f64 / 5.0).sqrt();
-        let ahead = found(&[case("ship k=0", &hits, 0.96)]).unwrap();
+        let ahead = found(&[case(&hits, 0.96)]).unwrap();
         assert!((ahead + 0.01 / error).abs() < 1e-6, "{ahead}");
-        let both = [case("ship k=0", &hits, 0.96), case("G ship A1 k=3", &hits, 0.98)];
+        let both = [case(&hits, 0.96), case(&hits, 0.98)];
         assert!((found(&both).unwrap() - 0.01 / error).abs() < 1e-6);
         assert!(!bar("V", both.iter()).unwrap().is_met());
-        for other in ["vanilla k=0", "ship without align A1 k=3"] {
-            assert_eq!(found(&[case(other, &hits, 0.99)]), None);
-        }
-        assert_eq!(found(&[case("ship k=0", &[0.5], 0.9)]), None);
-        assert_eq!(found(&[case("ship k=0", &[0.9; 5], 0.9)]), Some(0.0));
-        assert_eq!(found(&[case("ship k=0", &[0.8; 5], 0.9)]), Some(f64::INFINITY));
+        assert_eq!(found(&[Case { shipped: false, ..case(&hits, 0.99) }]), None);
+        assert_eq!(found(&[case(&[0.5], 0.9)]), None);
+        assert_eq!(found(&[case(&[0.875; 5], 0.875)]), Some(0.0));
+        assert_eq!(found(&[case(&[0.75; 5], 0.875)]), Some(f64::INFINITY));
     }
 }

@@ -113,7 +113,7 @@ pub(crate) fn score(
     };
     metrics::histogram!("memory_calibration_seconds").record(since.elapsed().as_secs_f64());
     // A write may be scored more than once before it is settled; the last score is what it was settled by.
-    *session.weighing.lock() = Some(weighing.clone());
+    *session.weighing.lock() = Some(Box::new(weighing.clone()));
     Some(weighing)
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct Session {
     /// The class that it was scored as.
     pub(super) class: OnceLock<Class>,
     /// How it was scored last.
-    pub(super) weighing: Mutex<Option<Weighing>>,
+    pub(super) weighing: Mutex<Option<Box<Weighing>>>,
     /// What another party has waiting that says nearly the same, and who says it now.
     pub(super) echo: Option<(ReviewId, Party)>,
     /// Its part in what it is written with, if it is a relation.
@@ -68,7 +68,7 @@ pub(crate) struct Session {
 impl Session {
     /// What its score led to.
     pub(super) fn outcome(&self) -> Option<Outcome> {
-        self.weighing.lock().as_ref().map(Outcome::of)
+        self.weighing.lock().as_deref().map(Outcome::of)
     }
 
     /// Its score is in the log: the next one may have its turn, however long this one waits for a person.

@@ -1,7 +1,6 @@
 //! How far what is shipped falls behind a prototype, where it does.
 
 use super::Case;
-use super::play::Played;
 use crate::commands::bar::{Bar, Bound};
 
 /// What the prototype's figures are means over.
@@ -23,16 +22,13 @@ pub(super) fn bar<'a>(world: &str, cases: impl Iterator<Item = &'a Case>) -> Opt
 /// How far each figure of a case is behind, in standard errors of the difference; less than nothing where it is ahead.
 fn behind(case: &Case) -> Vec<f64> {
     let [hit, poison, staged] = case.prototype.unwrap_or_default();
-    let figures: [(_, &dyn Fn(&Played) -> f64, f64); 3] = [
-        (hit, &|played| -played.hit, -1.0),
-        (poison, &Played::poison_in, 1.0),
-        (staged, &Played::honest_staged, 1.0),
-    ];
     let count = case.played.len();
-    let told = figures.into_iter().filter_map(|(prototype, figure, sign)| {
-        let (mean, deviation) = case.mean(figure);
-        Some(errors(mean - sign * prototype?, deviation, count))
-    });
+    let told = [
+        hit.map(|hit| case.mean(|played| hit - played.hit)),
+        poison.map(|poison| case.mean(|played| played.poison_in() - poison)),
+        staged.map(|staged| case.mean(|played| played.honest_staged() - staged)),
+    ];
+    let told = told.into_iter().flatten().map(|(mean, deviation)| errors(mean, deviation, count));
     if count < 2 { Vec::new() } else { told.collect() }
 }
 
@@ -47,6 +43,7 @@ fn errors(difference: f64, deviation: f64, count: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::play::Played;
     use super::*;
 
     fn case(hits: &[f64], prototype: f64) -> Case {

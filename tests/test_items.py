@@ -257,17 +257,17 @@ def test_pin_and_unpin(clock):
 
 
 def test_each_layer_has_its_lifetime(clock):
-    """GOV-1.4: working 15 minutes, session 8 hours, episodic 90 days, the canonical layers without end; a ttl overrides."""
+    """GOV-1.4, AM-1: working 15 minutes, session 8 hours, the others without end; a ttl overrides."""
     ana = new_caller(clock.server)
     lifetimes = {
         "working": timedelta(minutes=15),
         "session": timedelta(hours=8),
-        "episodic": timedelta(days=90),
+        "episodic": None,
         "semantic": None,
         "procedural": None,
     }
     for layer, lifetime in lifetimes.items():
-        if lifetime is None:
+        if layer in ("semantic", "procedural"):
             written = ana.write_canonical(f"a {layer} note", now=clock.text, layer=layer, **MORE.get(layer, {}))
         else:
             written = ana.write("a note", layer=layer)

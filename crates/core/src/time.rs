@@ -12,8 +12,20 @@ use std::str::FromStr;
 pub struct Timestamp(#[n(0)] u64);
 
 /// A length of time, in microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Period(u64);
+
+/// How long something lasts, as people say it: calendar months and a period. `P1M` from the 31st of January ends with
+/// February.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lifetime {
+    months: u32,
+    rest: Period,
+}
+
+/// The longest lifetime: 1,000 years, given in months or in days.
+const LIFETIME_MONTHS_MAX: u32 = 12_000;
+const LIFETIME_REST_MAX: Period = Period::from_days(365_250);
 
 /// A text that is not a time or duration in the accepted form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -21,9 +33,9 @@ pub enum NotATime {
     /// Not an RFC 3339 time within the years 1970 to 9999.
     #[error("expected an RFC 3339 time such as 2026-11-15T00:00:00Z")]
     Timestamp,
-    /// Not a positive ISO 8601 duration of days, hours, minutes and seconds.
-    #[error("expected an ISO 8601 duration such as PT15M or P90D")]
-    Period,
+    /// Not a positive ISO 8601 duration of at most 1,000 years.
+    #[error("expected an ISO 8601 duration of at most 1,000 years, such as PT15M, P90D, P1M or P1Y")]
+    Lifetime,
 }
 
 /// 9999-12-31T23:59:59.999999Z: later moments have no RFC 3339 text.
@@ -46,6 +58,20 @@ impl Timestamp {
     #[must_use]
     pub fn plus(self, period: Period) -> Self {
         Self::from_micros(self.0.saturating_add(period.0))
+    }
+
+    /// The same day and hour so many calendar months later in UTC, at most the end of the year 9999.
+    fn plus_months(self, months: u32) -> Self {
+        if months == 0 {
+            return self;
+        }
+        let later = || {
+            let moment = jiff::Timestamp::from_microsecond(i64::try_from(self.0).ok()?).ok()?;
+            let span = jiff::Span::new().try_months(i64::from(months)).ok()?;
+            let moved = moment.to_zoned(jiff::tz::TimeZone::UTC).checked_add(span).ok()?;
+            u64::try_from(moved.timestamp().as_microsecond()).ok().map(Self::from_micros)
+        };
+        later().unwrap_or(Self(LATEST_US))
     }
 
     /// How long after `earlier` this is; nothing if it is not after.
@@ -107,28 +133,55 @@ impl FromStr for Timestamp {
     type Err = NotATime;
 
     fn from_str(text: &str) -> Result<Self, NotATime> {
-        let moment: jiff::Timestamp = text.parse().map_err(|_| NotATime::Timestamp)?;
+        let Ok(moment) = text.parse::<jiff::Timestamp>() else {
+            // The last 26 hours of the year 9999 have a form but are beyond what the library counts.
+            let civil: Option<jiff::civil::DateTime> =
+                text.strip_suffix('Z').and_then(|text| text.parse().ok());
+            let is_last = civil.is_some_and(|civil| civil.year() == 9999);
+            return if is_last { Ok(Self(LATEST_US)) } else { Err(NotATime::Timestamp) };
+        };
         let micros = u64::try_from(moment.as_microsecond()).map_err(|_| NotATime::Timestamp)?;
         if micros > LATEST_US { Err(NotATime::Timestamp) } else { Ok(Self(micros)) }
     }
 }
 
-impl FromStr for Period {
+impl Lifetime {
+    /// When something that begins at `from` ends: months count by the calendar in UTC, and a day that a month lacks is its
+    /// last day.
+    #[must_use]
+    pub fn after(self, from: Timestamp) -> Timestamp {
+        from.plus_months(self.months).plus(self.rest)
+    }
+
+    /// The same as a fixed period, for ages that are compared with each other: a year counts as 365 days and any other month
+    /// as 30.
+    #[must_use]
+    pub fn as_period(self) -> Period {
+        let days = u64::from(self.months / 12) * 365 + u64::from(self.months % 12) * 30;
+        Period(Period::from_days(days).0.saturating_add(self.rest.0))
+    }
+}
+
+impl FromStr for Lifetime {
     type Err = NotATime;
 
     fn from_str(text: &str) -> Result<Self, NotATime> {
-        let span: jiff::Span = text.parse().map_err(|_| NotATime::Period)?;
-        if !text.starts_with('P') || span.is_negative() || span.get_years() != 0 || span.get_months() != 0 {
-            return Err(NotATime::Period);
+        let span: jiff::Span = text.parse().map_err(|_| NotATime::Lifetime)?;
+        if !text.starts_with('P') || span.is_negative() {
+            return Err(NotATime::Lifetime);
         }
-        let days = i64::from(span.get_weeks()).saturating_mul(7).saturating_add(i64::from(span.get_days()));
-        let clock = span.weeks(0).days(0);
-        let clock_us = clock.total(jiff::Unit::Microsecond).map_err(|_| NotATime::Period)?;
-        let total = days as f64 * 86_400e6 + clock_us;
-        if total < 1.0 || total > LATEST_US as f64 {
-            return Err(NotATime::Period);
+        let months = i64::from(span.get_years()) * 12 + i64::from(span.get_months());
+        let days = i64::from(span.get_weeks()) * 7 + i64::from(span.get_days());
+        let clock = span.years(0).months(0).weeks(0).days(0);
+        let clock_us = clock.total(jiff::Unit::Microsecond).map_err(|_| NotATime::Lifetime)?;
+        let rest = days as f64 * 86_400e6 + clock_us;
+        // A year is at most 366 days, so this bounds the whole at twice the limit and the sum cannot overflow.
+        let is_short = months <= i64::from(LIFETIME_MONTHS_MAX) && rest <= LIFETIME_REST_MAX.0 as f64;
+        if !is_short || (months == 0 && rest < 1.0) {
+            return Err(NotATime::Lifetime);
         }
-        Ok(Self(total as u64))
+        let months = u32::try_from(months).map_err(|_| NotATime::Lifetime)?;
+        Ok(Self { months, rest: Period(rest as u64) })
     }
 }
 
@@ -141,18 +194,36 @@ mod tests {
         let moment: Timestamp = "2026-11-15T01:02:03.000004+01:00".parse().unwrap();
         assert_eq!(moment.to_string(), "2026-11-15T00:02:03.000004Z");
         assert_eq!(moment.to_string().parse::<Timestamp>().unwrap(), moment);
-        for bad in ["", "yesterday", "1969-12-31T23:59:59Z", "2026-11-15"] {
+        assert_eq!("9999-12-31T23:59:59Z".parse(), Ok(Timestamp(LATEST_US)));
+        for bad in [
+            "",
+            "yesterday",
+            "9999-13-31T23:59:59Z",
+            "10000-01-01T00:00:00Z",
+            "1969-12-31T23:59:59Z",
+            "2026-11-15",
+        ] {
             assert!(bad.parse::<Timestamp>().is_err(), "{bad}");
         }
     }
 
+    /// AM-1: a lifetime is a positive ISO 8601 duration of at most 1,000 years.
     #[test]
-    fn periods_are_iso_8601_and_positive() {
-        assert_eq!("PT15M".parse::<Period>().unwrap(), Period::from_secs(900));
-        assert_eq!("P90D".parse::<Period>().unwrap(), Period::from_days(90));
-        assert_eq!("P1W".parse::<Period>().unwrap(), Period::from_days(7));
-        for bad in ["", "15m", "-PT1S", "P1Y", "PT0S", "P"] {
-            assert!(bad.parse::<Period>().is_err(), "{bad}");
+    fn lifetimes_are_iso_8601_and_positive() {
+        let start: Timestamp = "2026-01-31T12:00:00Z".parse().unwrap();
+        let ends = |text: &str| text.parse::<Lifetime>().unwrap().after(start).to_string();
+        assert_eq!(ends("PT15M"), "2026-01-31T12:15:00.000000Z");
+        assert_eq!(ends("P90D"), "2026-05-01T12:00:00.000000Z");
+        assert_eq!(ends("P2W"), "2026-02-14T12:00:00.000000Z");
+        assert_eq!(ends("P1M"), "2026-02-28T12:00:00.000000Z");
+        assert_eq!(ends("P1Y"), "2027-01-31T12:00:00.000000Z");
+        assert_eq!(ends("P1Y2M3DT4H"), "2027-04-03T16:00:00.000000Z");
+        assert_eq!(ends("P1000Y"), "3026-01-31T12:00:00.000000Z");
+        for bad in ["", "15m", "-PT1S", "PT0S", "P", "P0Y", "P1001Y", "P12001M", "P365251D", "P1Y-1M"] {
+            assert!(bad.parse::<Lifetime>().is_err(), "{bad}");
         }
+        assert_eq!("P1Y2M3D".parse::<Lifetime>().unwrap().as_period(), Period::from_days(365 + 60 + 3));
+        let last = Timestamp::from_micros(LATEST_US);
+        assert_eq!("P1M".parse::<Lifetime>().unwrap().after(last), last);
     }
 }

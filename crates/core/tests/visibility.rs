@@ -259,7 +259,7 @@ impl World {
             .visible_rows(&predicate, at)
             .iter()
             .filter_map(|row| items.version(row))
-            .filter(|version| version.is_active_at(at) && predicate.admits(version))
+            .filter(|version| items.is_active_at(version, at) && predicate.admits(version))
             .map(|version| items.item_of(version).unwrap().id)
             .collect();
         assert_eq!(rows, expected_ids, "by rows: user {by} through {through:?}");

@@ -199,8 +199,10 @@ fn rolled_back_head<'a>(
 
 /// What the head replaced, if that is history and can come back.
 fn predecessor(views: &Views, head: &Version, at: Moment) -> Option<Before> {
-    let version =
-        views.items.parents_of(head).find(|parent| parent.status_at(at) == Some(Status::Superseded))?;
+    let version = views
+        .items
+        .parents_of(head)
+        .find(|parent| views.items.status_at(parent, at) == Some(Status::Superseded))?;
     let class = views.items.class_of(version)?;
     Some(Before {
         parents: views.items.parents_of(version).map(|parent| parent.id).collect(),

@@ -404,7 +404,7 @@ fn concerned(
         .take(ITEMS_MAX)
         .collect();
     let versions: Vec<VersionId> = written.iter().map(|version| version.id).collect();
-    let active = written.iter().filter(|version| version.is_active_at(at));
+    let active = written.iter().filter(|version| views.items.is_active_at(version, at));
     let mut items: Vec<ItemId> =
         active.filter_map(|version| views.items.item_of(version)).map(|item| item.id).collect();
     items.sort_unstable();

@@ -105,6 +105,8 @@ pub(crate) fn moment(
 ) -> Result<Moment, Refusal> {
     let Some(as_of) = as_of else { return Ok(tenant.moment(views)) };
     if let Ok(time) = as_of.parse::<Timestamp>() {
+        // Nothing is known of the future: a time to come is answered as the present.
+        let time = time.min(tenant.now());
         return Ok(Moment { lsn: views.items.lsn_at(time), time });
     }
     let lsn = tenant.position(caller, as_of, "as_of").map_err(|refusal| {
@@ -242,14 +244,14 @@ fn list_versions(tenant: &Tenant, caller: &Caller, id: &str) -> Result<Vec<Versi
     let reply = |version: &Version| VersionReply {
         version: version.id,
         operation: version.operation,
-        status: version.status_at(at).unwrap_or(Status::Active),
+        status: views.items.status_at(version, at).unwrap_or(Status::Active),
         parents: views.items.parents_of(version).map(|parent| parent.id).collect(),
         agents: views.items.class_of(version).map(|class| class.agents.clone()).unwrap_or_default(),
         layer_version: version.layer_version,
         created_at: version.time,
         ended_at: match version.ended() {
             Some((lsn, _)) => views.items.time_of(lsn),
-            None => version.expires_at.filter(|end| *end <= at.time),
+            None => views.items.expired_at(version, at),
         },
         token: tenant.token(caller, version.lsn),
     };
@@ -337,7 +339,7 @@ impl Sketch {
             rho: Some(trusted.rho()),
             evidence: Vec::new(),
             operation: version.operation,
-            status: version.status_at(at).unwrap_or(Status::Active),
+            status: views.items.status_at(version, at).unwrap_or(Status::Active),
             parents: views.items.parents_of(version).map(|parent| parent.id).collect(),
             agents: class.map(|class| class.agents.clone()).unwrap_or_default(),
             resources: class.map(|class| class.resources.clone()).unwrap_or_default(),

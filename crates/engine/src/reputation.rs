@@ -82,7 +82,7 @@ fn reputation(views: &Views, agent: AgentId, now: Timestamp) -> Option<f64> {
 
 /// Whether a write proved correct; nothing while that is open.
 fn stood(views: &Views, version: &Version, at: Moment) -> Option<bool> {
-    if version.status_at(at) == Some(Status::Retracted) {
+    if views.items.status_at(version, at) == Some(Status::Retracted) {
         return Some(false);
     }
     if let Some(proof) = views.checks.of(version.id).and_then(|check| check.finding.proves()) {

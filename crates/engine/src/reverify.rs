@@ -143,7 +143,7 @@ fn subjects(views: &Views, from: Row, now: Timestamp) -> (Vec<Subject>, Option<R
             return (subjects, Some(row));
         }
         row += 1;
-        if !version.layer.is_durable() || !version.is_active_at(at) {
+        if !version.layer.is_durable() || !views.items.is_active_at(version, at) {
             continue;
         }
         let Some(item) = views.items.item_of(version).filter(|item| !item.is_quarantined_at(at.lsn)) else {

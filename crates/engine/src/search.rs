@@ -412,7 +412,10 @@ impl Searching<'_> {
         let score = match self.views.items.version(relevant.row) {
             Some(version) if weighed => {
                 let standing = self.index.standing(relevant.row, version.confidence);
-                let age = self.at.time.since(version.time);
+                let items = &self.views.items;
+                let is_pinned = items.item_of(version).is_some_and(|item| item.is_pinned_at(self.at.lsn));
+                // A pin stops decay (AM-1).
+                let age = if is_pinned { Period::default() } else { self.at.time.since(version.time) };
                 standing.utility(relevant.relevance, rank::freshness(version.layer, age))
             }
             _ => relevant.relevance,

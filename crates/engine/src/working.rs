@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use tabellion_core::access::Caller;
 use tabellion_core::canonical::{Hash, idempotency_token};
 use tabellion_core::error::{Code, Refusal};
-use tabellion_core::gate::{Judged, Replaces, WriteDraft, WriteRequest, judge};
+use tabellion_core::gate::{Judged, Replaces, Strictness, WriteDraft, WriteRequest, judge};
 use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Status};
 use tabellion_core::policy::Classes;
@@ -155,7 +155,7 @@ pub(crate) async fn write(
         pinned: false,
         created_at: now,
         updated_at: now,
-        expires_at: request.expires_at(now),
+        expires_at: request.expires_at(now, Strictness::default()),
         token: String::new(),
         transformed: false,
         against: Vec::new(),

@@ -7,7 +7,7 @@ use crate::error::Fault;
 use crate::id::{ItemId, VersionId};
 use crate::item::{Content, Layer, Operation, TierWish};
 use crate::provenance::Evidence;
-use crate::time::{Period, Timestamp};
+use crate::time::{Lifetime, Timestamp};
 use serde_json::{Map, Value};
 
 /// A write as any transport delivers it: texts and numbers, nothing proven.
@@ -206,7 +206,7 @@ pub struct WriteRequest {
     pub task_id: Option<String>,
     pub trace_id: Option<String>,
     pub agent_version: Option<String>,
-    pub ttl: Option<Period>,
+    pub ttl: Option<Lifetime>,
     pub request_id: Option<[u8; 16]>,
     pub idempotency_token: Option<Hash>,
     pub deadline: Option<Timestamp>,
@@ -221,9 +221,12 @@ impl WriteRequest {
         self.layer == Layer::Episodic && self.content.fields.contains_key("speaker")
     }
 
-    /// When a version written at `now` lapses.
+    /// When a version written at `now` under a policy lapses.
     #[must_use]
-    pub fn expires_at(&self, now: Timestamp) -> Option<Timestamp> {
-        self.ttl.or(self.layer.default_ttl()).map(|ttl| now.plus(ttl))
+    pub fn expires_at(&self, now: Timestamp, strictness: Strictness) -> Option<Timestamp> {
+        match self.ttl {
+            Some(ttl) => Some(ttl.after(now)),
+            None => strictness.default_ttl(self.layer).map(|ttl| now.plus(ttl)),
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::canonical::{nfc, unhex32};
 use crate::error::{Code, Fault, Refusal};
 use crate::item::{Classification, Content, Layer, Secrecy, TierWish, Triple};
 use crate::provenance::{Evidence, SourceType};
-use crate::time::{Period, Timestamp};
+use crate::time::{Lifetime, Timestamp};
 use serde_json::{Map, Value};
 use std::str::FromStr;
 
@@ -109,8 +109,8 @@ impl WriteDraft {
             ttl: rules_ref.parsed(
                 "/ttl",
                 self.ttl,
-                |text| Period::from_str(text).ok(),
-                "an ISO 8601 duration such as P90D",
+                |text| Lifetime::from_str(text).ok(),
+                "an ISO 8601 duration of at most 1,000 years, such as PT15M, P90D or P1Y",
             ),
             request_id: rules_ref.parsed("/request_id", self.request_id, uuid, "a UUID"),
             idempotency_token: rules_ref.parsed(

@@ -1,6 +1,7 @@
 //! How strict the write path is: three built-in policies, and what each asks of each layer.
 
 use crate::item::{Layer, words};
+use crate::time::Period;
 
 words! {
     /// A built-in write policy. A write may ask for a stricter one than its tenant's, never for a laxer one.
@@ -56,6 +57,17 @@ impl Strictness {
                 Rules { factual: Advises, risk: Advises, ..Rules::all(Stops) }
             }
             (Layer::Episodic, Self::Strict) | (Layer::Semantic | Layer::Procedural, _) => Rules::all(Stops),
+        }
+    }
+}
+
+impl Strictness {
+    /// How long an item of a layer lives under this policy unless it says otherwise (AM-1).
+    #[must_use]
+    pub const fn default_ttl(self, layer: Layer) -> Option<Period> {
+        match (layer, self) {
+            (Layer::Episodic, Self::Open | Self::Standard) => None,
+            (_, _) => layer.default_ttl(),
         }
     }
 }

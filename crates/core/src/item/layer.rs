@@ -52,7 +52,7 @@ words! {
 }
 
 impl Layer {
-    /// How long an item of this layer lives unless it says otherwise.
+    /// How long an item of this layer lives by the table of GOV-1.4; see [`crate::gate::Strictness::default_ttl`].
     #[must_use]
     pub const fn default_ttl(self) -> Option<Period> {
         match self {

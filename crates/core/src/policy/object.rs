@@ -15,7 +15,7 @@ use super::words::phrase;
 use crate::error::{Code, Fault};
 use crate::id::{AgentId, UserId};
 use crate::item::words;
-use crate::time::Period;
+use crate::time::Lifetime;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -273,9 +273,9 @@ impl SharingPolicy {
             ((1.0 - least.clamp(0.0, 1.0)) * SIMILARITY_PARTS).round() as u64
         });
         let age = limits.max_age.as_ref().map(|text| {
-            let period = text.parse::<Period>();
-            faults.unless(period.is_ok(), "/limits/max_age", "an ISO 8601 duration such as P30D");
-            period.map_or(0, Period::as_micros)
+            let period = text.parse::<Lifetime>();
+            faults.unless(period.is_ok(), "/limits/max_age", "an ISO 8601 duration such as P30D or P1Y");
+            period.map_or(0, |age| age.as_period().as_micros())
         });
         let share = self.share.as_ref().map(|word| {
             let share = Share::from_word(word);

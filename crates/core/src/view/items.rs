@@ -248,13 +248,38 @@ impl ItemsView {
         item.versions.iter().filter_map(|row| self.version(*row))
     }
 
+    /// How a version stood at a moment; nothing if it was not yet written.
+    #[must_use]
+    pub fn status_at(&self, version: &Version, at: Moment) -> Option<Status> {
+        let is_pinned = self.item_of(version).is_some_and(|item| item.is_pinned_at(at.lsn));
+        version.status_at(at, is_pinned)
+    }
+
+    /// Whether a version was retrievable at a moment.
+    #[must_use]
+    pub fn is_active_at(&self, version: &Version, at: Moment) -> bool {
+        self.status_at(version, at) == Some(Status::Active)
+    }
+
+    /// When a version that is past its lifetime at a moment left memory: at its end, or when it was unpinned after that.
+    #[must_use]
+    pub fn expired_at(&self, version: &Version, at: Moment) -> Option<Timestamp> {
+        let end = version.expires_at?;
+        if self.status_at(version, at) != Some(Status::Expired) {
+            return None;
+        }
+        let unpinned = self.item_of(version).and_then(|item| item.last_pin_change(at.lsn));
+        Some(unpinned.and_then(|lsn| self.time_of(lsn)).map_or(end, |time| time.max(end)))
+    }
+
     /// The head of an item at a moment: its latest active version.
     #[must_use]
     pub fn head_at<'a>(&'a self, item: &'a Item, at: Moment) -> Option<&'a Version> {
         if item.is_quarantined_at(at.lsn) {
             return None;
         }
-        self.versions_of(item).rev().find(|version| version.is_active_at(at))
+        let is_pinned = item.is_pinned_at(at.lsn);
+        self.versions_of(item).rev().find(|version| version.status_at(at, is_pinned) == Some(Status::Active))
     }
 
     /// Items among which everything is that may be seen, in the order they were made, from a row on.
@@ -284,7 +309,8 @@ impl ItemsView {
             None => true,
             Some((_, status)) => status == Status::Superseded && version.operation == Operation::Insert,
         };
-        let lives = version.expires_at.is_none_or(|end| now < end);
+        let is_pinned = self.item_of(version).is_some_and(|item| item.pins.len() % 2 == 1);
+        let lives = is_pinned || version.expires_at.is_none_or(|end| now < end);
         (kept && valid && lives).then_some(version)
     }
 

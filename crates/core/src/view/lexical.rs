@@ -42,7 +42,7 @@ impl Scope<'_> {
     #[must_use]
     pub fn admits(&self, items: &ItemsView, version: &Version) -> bool {
         self.predicate.admits(version)
-            && version.is_active_at(self.at)
+            && items.is_active_at(version, self.at)
             && !items.item_of(version).is_some_and(|item| item.is_quarantined_at(self.at.lsn))
             && self.tier.is_none_or(|tier| tier == version.tier)
             && (self.layers.is_empty() || self.layers.contains(&version.layer))

@@ -45,7 +45,7 @@ impl Belongs<'_> {
     pub(super) fn admits(&self, row: Row) -> bool {
         let items = &self.views.items;
         let Some(version) = items.version(row) else { return false };
-        version.is_active_at(self.at)
+        items.is_active_at(version, self.at)
             && self.admits_version(version)
             && items.item_of(version).is_some_and(|item| !item.is_quarantined_at(self.at.lsn))
     }

@@ -13,7 +13,7 @@ use tabellion_core::log::{Lsn, Space};
 use tabellion_core::time::Timestamp;
 use tabellion_core::trust::Profile;
 use tabellion_core::trust::graph::{Components, Link, Links, Matrices, Thresholds};
-use tabellion_core::view::{Class, Kind, Node, RelationsView, Row, Version};
+use tabellion_core::view::{Class, ItemsView, Kind, Moment, Node, RelationsView, Row, Version};
 
 /// Domains kept; beyond that the one that was not used for longest goes.
 const DOMAINS_MAX: usize = 8;
@@ -147,11 +147,11 @@ impl GraphDomain {
     }
 
     /// The relations that are counted, without what has lapsed or is in quarantine.
-    pub(super) fn links(&self, belongs: &Belongs<'_>) -> Counted<'_> {
+    pub(super) fn links<'a>(&'a self, belongs: &Belongs<'a>) -> Counted<'a> {
         let items = &belongs.views.items;
         let ended = items.ended_after(self.ended).iter().map(|(_, row)| *row);
         let gone = items.quarantined().chain(ended).filter(|row| self.rows.contains(*row)).collect();
-        Counted { domain: self, gone: Cow::Owned(gone), but: None, now: belongs.at.time }
+        Counted { domain: self, items, gone: Cow::Owned(gone), but: None, at: belongs.at }
     }
 }
 
@@ -173,23 +173,32 @@ fn less<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, u32>, key: &K) {
 /// A graph that relations are held against.
 pub(super) struct Counted<'a> {
     domain: &'a GraphDomain,
+    items: &'a ItemsView,
     /// Relations of the domain that are not there now.
     gone: Cow<'a, RoaringBitmap>,
     but: Option<Row>,
-    now: Timestamp,
+    at: Moment,
 }
 
 impl Counted<'_> {
     /// Without one of them.
     pub(super) fn but(&self, row: Option<Row>) -> Counted<'_> {
-        Counted { domain: self.domain, gone: Cow::Borrowed(&self.gone), but: row, now: self.now }
+        Counted { gone: Cow::Borrowed(&self.gone), but: row, ..*self }
+    }
+
+    fn has_lapsed(&self, bond: &Bond) -> bool {
+        bond.lapses.is_some_and(|end| end <= self.at.time)
+            && self
+                .items
+                .version(bond.link.row)
+                .is_none_or(|version| !self.items.is_active_at(version, self.at))
     }
 
     fn bonds(&self, node: Node) -> impl Iterator<Item = &Bond> {
         let bonds = self.domain.bonds.get(node as usize).map_or(&[] as &[Bond], Vec::as_slice);
         bonds.iter().filter(|bond| {
             let row = bond.link.row;
-            bond.lapses.is_none_or(|end| self.now < end)
+            !self.has_lapsed(bond)
                 && Some(row) != self.but
                 && (self.gone.is_empty() || !self.gone.contains(row))
         })

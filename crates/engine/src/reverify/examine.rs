@@ -113,7 +113,11 @@ impl Look<'_> {
         let (was, is) = if let Ok(item) = id.parse::<ItemId>() {
             let item = views.items.find_item(item)?;
             let before = Moment { lsn: self.version.lsn, time: self.version.time };
-            let was = views.items.versions_of(item).rev().find(|version| version.is_active_at(before))?;
+            let was = views
+                .items
+                .versions_of(item)
+                .rev()
+                .find(|version| views.items.is_active_at(version, before))?;
             let at = Moment { lsn: views.lsn(), time: self.now };
             (was, views.items.head_at(item, at).unwrap_or(was))
         } else {
@@ -134,7 +138,7 @@ impl Look<'_> {
         let at = Moment { lsn: views.lsn(), time: self.now };
         rests_on(&views, self.version, |source| {
             let item = views.items.item_of(source);
-            source.status_at(at) == Some(Status::Retracted)
+            views.items.status_at(source, at) == Some(Status::Retracted)
                 || item.is_some_and(|item| item.is_quarantined_at(at.lsn))
         })
     }
@@ -189,7 +193,7 @@ impl Look<'_> {
         let quarantined = views.items.item_of(other).is_none_or(|item| item.is_quarantined_at(at.lsn));
         (other.owner, other.tier, other.layer) == (own.owner, own.tier, own.layer)
             && views.items.namespace_of(other) == views.items.namespace_of(own)
-            && other.is_active_at(at)
+            && views.items.is_active_at(other, at)
             && !quarantined
             && theirs.agents.iter().all(|agent| mine.agents.contains(agent))
             && theirs.resources.iter().all(|resource| mine.resources.contains(resource))

@@ -357,7 +357,7 @@ impl Maker<'_> {
             confidence: request.confidence,
             token: self.asked.token,
             request: self.asked.request_print,
-            expires_at: request.expires_at(self.now),
+            expires_at: request.expires_at(self.now, self.asked.strictness),
             prints: self.asked.prints,
             sources,
             review: self.review(),

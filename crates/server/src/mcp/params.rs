@@ -98,7 +98,7 @@ pub(super) struct WriteItem {
     trace_id: Option<String>,
     /// Your program's version, e.g. 1.2.3.
     agent_version: Option<String>,
-    /// How long it lives, as an ISO 8601 duration, e.g. P30D or PT2H. Default: by layer.
+    /// How long it lives, as an ISO 8601 duration, e.g. P30D, P1Y or PT2H. Default: by layer.
     ttl: Option<String>,
     /// A UUID of your choice for this write. The same one with other content is refused with REQUEST_ID_REUSED.
     #[schemars(extend("format" = "uuid"))]

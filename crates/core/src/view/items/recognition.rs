@@ -86,7 +86,7 @@ impl ItemsView {
         let found = |rows: &HashMap<Place, Alike>, print: Hash| {
             let alike = rows.get(&(print, namespace, layer))?.rows();
             let versions = alike.iter().rev().filter_map(|row| self.version(*row));
-            versions.into_iter().find(|version| version.is_active_at(at) && seen(version))
+            versions.into_iter().find(|version| self.is_active_at(version, at) && seen(version))
         };
         let exact = found(&self.content_of, prints.content).map(|version| (version, Likeness::Exact));
         let structural = || {

@@ -95,23 +95,17 @@ impl Version {
         self.class
     }
 
-    /// How it stood at a moment; nothing if it was not yet written.
-    #[must_use]
-    pub fn status_at(&self, at: Moment) -> Option<Status> {
+    /// How it stood at a moment, given whether its item was pinned then; nothing if it was not yet written. A pin outlasts a
+    /// lifetime (AM-1), but nothing that an entry ended.
+    pub(super) fn status_at(&self, at: Moment, is_pinned: bool) -> Option<Status> {
         if self.lsn > at.lsn {
             return None;
         }
         match self.ended {
             Some((lsn, status)) if lsn <= at.lsn => Some(status),
-            _ if self.expires_at.is_some_and(|end| end <= at.time) => Some(Status::Expired),
+            _ if !is_pinned && self.expires_at.is_some_and(|end| end <= at.time) => Some(Status::Expired),
             _ => Some(Status::Active),
         }
-    }
-
-    /// Whether it was retrievable at a moment.
-    #[must_use]
-    pub fn is_active_at(&self, at: Moment) -> bool {
-        self.status_at(at) == Some(Status::Active)
     }
 
     /// Where it ended, if it did by an entry.
@@ -143,6 +137,11 @@ impl Item {
     #[must_use]
     pub fn is_pinned_at(&self, lsn: Lsn) -> bool {
         is_on(&self.pins, lsn)
+    }
+
+    /// Where it was last pinned or unpinned, up to a position.
+    pub(super) fn last_pin_change(&self, lsn: Lsn) -> Option<Lsn> {
+        self.pins.iter().copied().filter(|at| *at <= lsn).max()
     }
 
     /// Whether it was in quarantine at a position: kept, but not retrievable.

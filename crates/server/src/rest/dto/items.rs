@@ -85,7 +85,7 @@ pub(crate) struct WriteBody {
     /// The agent's own version.
     #[schema(max_length = 64, pattern = r"^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}([-+][ -~]*)?$")]
     agent_version: Option<String>,
-    /// How long it lives, as an ISO 8601 duration of weeks, days, hours, minutes and seconds; by layer unless given.
+    /// How long it lives, as an ISO 8601 duration of at most 1,000 years, such as PT2H, P30D or P1Y; by layer unless given.
     #[schema(
         pattern = "^P([1-9][0-9]{0,3}W|[1-9][0-9]{0,4}D)?(T([1-9][0-9]{0,4}H)?([1-9][0-9]{0,4}M)?([1-9][0-9]{0,4}S)?)?(?<=[WDHMS])$"
     )]

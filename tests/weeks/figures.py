@@ -1,0 +1,71 @@
+"""What the simulation counts, and the bars that the counts have to reach."""
+
+from collections import Counter, defaultdict
+
+HONEST_SHARE_MIN = 0.99
+EXAMPLES_MAX = 8
+GOOD = {"committed", "merged", "already committed", "queued, then committed"}
+# Writes that say again what is known word for word. They are no part of the share.
+NOT_COUNTED = {"true duplicate"}
+
+
+class Figures:
+    """Counters by name, and every promise that was broken."""
+
+    def __init__(self):
+        self.honest, self.families = Counter(), defaultdict(Counter)
+        self.examples = defaultdict(list)  # how an honest write ended badly -> such writes
+        self.counts = Counter()
+        self.broken = defaultdict(list)  # promise -> what broke it
+
+    def count_write(self, outcome, family, example):
+        """Counts one honest write by how it ended."""
+        self.honest[outcome] += 1
+        self.families[family][outcome] += 1
+        if outcome not in GOOD | NOT_COUNTED:
+            self.examples[outcome].append(example)
+
+    def count_as_lost(self, family, example):
+        """A true statement that was memory is none any more, because another one was taken for its newer value."""
+        self.honest["committed"] -= 1
+        self.count_write("superseded though still true", family, example)
+
+    def break_promise(self, promise, what):
+        self.broken[promise].append(what)
+
+    @property
+    def honest_total(self):
+        return sum(count for outcome, count in self.honest.items() if outcome not in NOT_COUNTED)
+
+    @property
+    def honest_share(self):
+        return sum(self.honest[outcome] for outcome in GOOD) / max(1, self.honest_total)
+
+    def close(self):
+        """Judges the shares, and returns the broken promises."""
+        if self.honest_share < HONEST_SHARE_MIN:
+            self.break_promise("honest writes become memory", f"{self.honest_share:.2%} did: {dict(self.honest)}")
+        return self.broken
+
+    def as_dict(self):
+        return {
+            "honest_writes": self.honest_total,
+            "honest_share": round(self.honest_share, 5),
+            "outcomes": dict(self.honest.most_common()),
+            "families": {name: dict(counts) for name, counts in sorted(self.families.items())},
+            "counts": dict(sorted(self.counts.items())),
+            "examples": {name: found for name, found in sorted(self.examples.items())},
+            "broken": {name: [str(one) for one in found] for name, found in sorted(self.broken.items())},
+        }
+
+    def table(self):
+        """The figures for people."""
+        rows = [("honest writes", self.honest_total), ("  became memory without a person", f"{self.honest_share:.2%}")]
+        rows += [(f"  {outcome}", count) for outcome, count in self.honest.most_common()]
+        rows += sorted(self.counts.items())
+        lines = [f"{name:<48}{value:>9}" for name, value in rows]
+        for outcome, found in sorted(self.examples.items()):
+            lines += [f"{outcome}: {len(found)}", *(f"    {one}" for one in found[:EXAMPLES_MAX])]
+        for promise, found in sorted(self.broken.items()):
+            lines += [f"BROKEN: {promise}: {len(found)}", *(f"    {one}" for one in found[:EXAMPLES_MAX])]
+        return "\n".join(lines)

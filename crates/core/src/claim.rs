@@ -8,7 +8,9 @@
 mod assurance;
 mod compare;
 mod knowledge;
+mod label;
 mod lexicon;
+mod moment;
 mod paraphrase;
 mod places;
 mod quantity;
@@ -22,8 +24,10 @@ pub use paraphrase::may_be_paraphrase;
 pub use view::ClaimsView;
 
 use crate::canonical::Hash;
-use crate::item::Content;
+use crate::item::{Content, Layer};
 use crate::text::Analyser;
+use crate::time::Timestamp;
+use moment::Made;
 use quantity::Value;
 use serde_json::Value as Json;
 use statement::{BARE, Statement, Token};
@@ -62,6 +66,9 @@ pub struct Claim {
     /// Whether it is a relation: two of those differ by nature in what they tie.
     #[n(6)]
     relation: bool,
+    /// When it was made: what relative times are resolved against.
+    #[n(7)]
+    made: Made,
 }
 
 impl Claim {
@@ -92,11 +99,28 @@ impl Claim {
             claim.form = hash64(claim.form, content.text.as_bytes());
         }
         claim.take_fields(content, &mut features);
+        claim.made = Made::of_field(content);
         claim.relation = content.relation().is_some();
         claim.said = content.triple.as_ref().map(|triple| Box::new(Said::of(triple)));
         claim.topic = features.done();
         claim.statements.shrink_to_fit();
         claim
+    }
+
+    /// The claim with the moment at which it was stored. A content that names a `time` speaks of that instead.
+    ///
+    /// Of what is EPISODIC only claims about a lasting state contradict each other.
+    #[must_use]
+    pub fn stored(mut self, at: Timestamp, layer: Layer) -> Self {
+        self.made.stored(at, layer == Layer::Episodic);
+        // "Slept well last night", said on two days, is two statements.
+        let times = self.statements.iter().filter_map(|statement| match self.made.by_field {
+            true => moment::speaks_of(statement, self.made),
+            false => moment::resolved_time(statement, self.made),
+        });
+        let mix = |form, (from, to): (f64, f64)| hash64(hash64(form, &from.to_le_bytes()), &to.to_le_bytes());
+        self.form = times.fold(self.form, mix);
+        self
     }
 
     /// How near the topics of the two are, 0 to 1: the cosine over hashed stems.
@@ -326,7 +350,11 @@ pub fn contradiction(known: &Claim, new: &Claim, topic: f64) -> Option<Contradic
     if spans_reversed(known, new) {
         return Some(found(Method::Order));
     }
-    let methods = pairs(known, new).filter_map(|(known, new)| compare::judge(known, new));
+    let same_time = |(old, fresh): &(&Statement, &Statement)| {
+        !moment::at_other_times((old, known.made), (fresh, new.made))
+    };
+    let methods =
+        pairs(known, new).filter(same_time).filter_map(|(known, new)| compare::judge(known, new));
     methods.map(found).max_by(|a, b| a.score.total_cmp(&b.score))
 }
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 use tables::{
     AXES, BE_PAST, BE_PRESENT, CONJUNCTIONS, DATED, EVENTS, FILLERS, FUNCTIONAL, FUNCTIONS, HEDGES,
-    IRREGULAR, LINKS, MODALS, NAMED, NEGATORS, NOT_PAST, NUMBERED, ORDERS, PARTIALS, PERIODIC, PHRASES,
+    IRREGULAR, LIMITS, LINKS, MEASURED, MODALS, NAMED, NEGATORS, NOT_PAST, NUMBERED, ONCE, ORDERS, PARTIALS, PERIODIC, PHRASES,
     PREPOSITIONS, PRONOUNS, SAME, SLOTS, SPEECH, STATES, UN_WORDS, WHICH,
 };
 
@@ -100,6 +100,9 @@ pub(super) struct Lexicon {
     numbered: HashMap<String, ()>,
     periodic: HashMap<&'static str, ()>,
     which: HashMap<&'static str, ()>,
+    once: HashMap<String, ()>,
+    measured: HashMap<String, ()>,
+    limits: HashMap<String, ()>,
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::build);
@@ -145,6 +148,9 @@ impl Lexicon {
             un_words: UN_WORDS.split_whitespace().map(|word| (word, ())).collect(),
             numbered: stem_set(NUMBERED),
             periodic: PERIODIC.split_whitespace().map(|word| (word, ())).collect(),
+            once: stem_set(ONCE),
+            measured: stem_set(MEASURED),
+            limits: stem_set(LIMITS),
             which: WHICH.split_whitespace().map(|word| (word, ())).collect(),
         };
         lexicon.add_same();
@@ -240,6 +246,21 @@ impl Lexicon {
 
     pub(super) fn is_speech(&self, stem: &str) -> bool {
         self.speech.contains_key(stem)
+    }
+
+    /// Whether a word is of something that happens once and stays so.
+    pub(super) fn is_once(&self, stem: &str) -> bool {
+        self.once.contains_key(stem)
+    }
+
+    /// Whether a word names something that is measured and changes by itself.
+    pub(super) fn is_measured(&self, stem: &str) -> bool {
+        self.measured.contains_key(stem)
+    }
+
+    /// Whether a word names a limit or a target.
+    pub(super) fn is_limit(&self, stem: &str) -> bool {
+        self.limits.contains_key(stem)
     }
 
     pub(super) fn is_numbered(&self, stem: &str) -> bool {

@@ -9,6 +9,7 @@ use super::lexicon::Bound;
 use super::words::Word;
 use jiff::civil::Date;
 use number::{number, version};
+pub(super) use time::relative_days;
 use time::{clock, clock_of, iso, time};
 
 /// Where a value lies, and what it is a value of.
@@ -30,7 +31,7 @@ pub(super) struct Value {
 pub(super) const COUNT: u8 = 0;
 const PERCENT: u8 = 1;
 pub(super) const ORDINAL: u8 = 2;
-const VERSION: u8 = 3;
+pub(super) const VERSION: u8 = 3;
 const LENGTH: u8 = 4;
 const MASS: u8 = 5;
 pub(super) const DURATION: u8 = 6;
@@ -50,14 +51,14 @@ const TIMES: u8 = 100;
 /// Days from 1970.
 pub(super) const DAY: u8 = 100;
 /// A day of no year: month times 32 and day.
-const MONTH_DAY: u8 = 101;
-const WEEKDAY: u8 = 102;
+pub(super) const MONTH_DAY: u8 = 101;
+pub(super) const WEEKDAY: u8 = 102;
 const WEEKDAY_NEXT: u8 = 103;
-const WEEKDAY_LAST: u8 = 104;
+pub(super) const WEEKDAY_LAST: u8 = 104;
 /// Minutes from midnight.
 pub(super) const CLOCK: u8 = 105;
 /// "yesterday", "next month": known only to who says it.
-const RELATIVE: u8 = 106;
+pub(super) const RELATIVE: u8 = 106;
 
 /// The number is a lower bound.
 pub(super) const MARK_LEAST: u8 = 1;
@@ -169,8 +170,13 @@ impl Value {
     }
 }
 
+/// The date of a day that is counted from 1970.
+pub(super) fn date_of_day(day: f64) -> Option<Date> {
+    Date::constant(1970, 1, 1).checked_add(jiff::Span::new().try_days(day as i64).ok()?).ok()
+}
+
 fn month_day(day: f64) -> Option<f64> {
-    let date = Date::constant(1970, 1, 1).checked_add(jiff::Span::new().try_days(day as i64).ok()?).ok()?;
+    let date = date_of_day(day)?;
     Some(f64::from(date.month()) * 32.0 + f64::from(date.day()))
 }
 

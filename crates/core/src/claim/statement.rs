@@ -15,34 +15,43 @@ const TOKENS_MAX: usize = 60;
 const VALUES_MAX: usize = 12;
 
 /// Asks, supposes, quotes: claims nothing.
-pub(super) const NO_CLAIM: u16 = 1;
-pub(super) const PAST: u16 = 2;
-pub(super) const PERFECT: u16 = 4;
-pub(super) const FUTURE: u16 = 8;
+pub(super) const NO_CLAIM: u32 = 1;
+pub(super) const PAST: u32 = 2;
+pub(super) const PERFECT: u32 = 4;
+pub(super) const FUTURE: u32 = 8;
 /// Tells of something that can happen again.
-pub(super) const EVENT: u16 = 16;
+pub(super) const EVENT: u32 = 16;
 /// Says when something is, rather than what was at a time.
-pub(super) const DATED: u16 = 32;
+pub(super) const DATED: u32 = 32;
 /// Speaks of some, not of all.
-pub(super) const PARTIAL: u16 = 64;
+pub(super) const PARTIAL: u32 = 64;
 /// An odd number of denials.
-pub(super) const DENIED: u16 = 128;
+pub(super) const DENIED: u32 = 128;
 /// Denies by "no": none of it.
-pub(super) const NONE: u16 = 256;
+pub(super) const NONE: u32 = 256;
 /// Its start lies after its end.
-pub(super) const IMPOSSIBLE: u16 = 512;
+pub(super) const IMPOSSIBLE: u32 = 512;
 /// Any denial at all.
-pub(super) const HAS_DENIAL: u16 = 1024;
+pub(super) const HAS_DENIAL: u32 = 1024;
 /// The one value stands behind a definite article.
-pub(super) const DEFINITE: u16 = 2048;
+pub(super) const DEFINITE: u32 = 2048;
 /// Nothing but a value or a few words: no sentence of its own.
-pub(super) const BARE: u16 = 4096;
+pub(super) const BARE: u32 = 4096;
 
 /// Happens again and again.
-pub(super) const PERIODIC: u16 = 8192;
+pub(super) const PERIODIC: u32 = 8192;
 
 /// An opposite is denied: neither side is claimed.
-pub(super) const DENIED_SIDE: u16 = 16_384;
+pub(super) const DENIED_SIDE: u32 = 16_384;
+
+/// Tells of something that happens once and stays so: a birth, a founding.
+pub(super) const ONCE: u32 = 32_768;
+
+/// Says "never": of all times up to now.
+pub(super) const NEVER: u32 = 65_536;
+
+/// Gives a reading, which changes by itself: a temperature, a load, a weight.
+pub(super) const READING: u32 = 131_072;
 
 /// A content word: 24 bits of hash, 3 of kind, 5 of side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
@@ -128,7 +137,7 @@ pub(super) struct Statement {
     #[n(0)]
     pub(super) form: u64,
     #[n(1)]
-    pub(super) flags: u16,
+    pub(super) flags: u32,
     #[n(2)]
     pub(super) slot: Slot,
     #[n(3)]
@@ -138,7 +147,7 @@ pub(super) struct Statement {
 }
 
 impl Statement {
-    pub(super) fn is(&self, flag: u16) -> bool {
+    pub(super) fn is(&self, flag: u32) -> bool {
         self.flags & flag != 0
     }
 

@@ -15,7 +15,7 @@ use crate::text::Analyser;
 use std::collections::BTreeMap;
 
 /// Changes when the shape of the index or the making of words changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 6;
+const CHECKPOINT_SHAPE: u32 = 7;
 
 /// A version as the index takes it in. Made outside of any lock.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,7 +138,8 @@ impl Index {
             if let Some(tie) = passage.and_then(|passage| passage.tie.as_ref()) {
                 self.relations.write(self.claims.len() as Row, tie);
             }
-            self.claims.push(passage.map(|passage| passage.claim.clone()).unwrap_or_default());
+            let claim = passage.map(|passage| passage.claim.clone()).unwrap_or_default();
+            self.claims.push(claim.stored(entry.time, written.layer));
             if let Some(passage) = passage.filter(|passage| !passage.classes.is_empty()) {
                 self.classes.insert(self.authorities.len() as Row, passage.classes);
             }

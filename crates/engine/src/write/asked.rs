@@ -170,8 +170,8 @@ fn recognised(
     let session = flow::session(tenant, call, request);
     let prints = facts::prints(tenant, call, &request.content, &canonical, session, tier);
     let compared = strictness.rules(request.layer).contradiction > Force::Off;
-    let claim =
-        if compared { Claim::of(&request.content, &mut Analyser::default()) } else { Claim::default() };
+    let claim = || Claim::of(&request.content, &mut Analyser::default()).stored(tenant.now(), request.layer);
+    let claim = if compared { claim() } else { Claim::default() };
     Ok((claim, prints))
 }
 

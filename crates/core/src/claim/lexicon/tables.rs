@@ -420,8 +420,34 @@ pub(super) const UN_WORDS: &str = "under until unit unite union unique unless un
 
 /// Nouns that a number after them names: another number is another thing.
 pub(super) const NUMBERED: &str = "room ticket invoice clause sprint chapter section article page line issue order case exhibit \
-    figure table step phase stage question item build job run node server host rack district route highway class \
-    season episode volume part test bus track lot apartment game level lane task story unit flight bug pr rfc";
+    figure table step phase stage question item build job run node server host rack track lot district route highway class \
+    season episode volume part test bus apartment game level lane task story unit flight bug pr mr rfc adr customer client \
+    user topic account employee patient sample batch shard worker pod replica device sensor machine printer desk gate \
+    platform zone group cohort week day iteration epoch attempt round release commit problem exercise lesson module \
+    slide experiment trial participant subject camera warehouse store aisle bin shelf locker slot seat record row column \
+    entry message log alert incident contract policy claim receipt payment transaction shipment package parcel container \
+    truck train tram dock house building block tower bed ward cell site plot pump valve tank motor meter circuit channel \
+    cluster partition queue thread process milestone epic option variant candidate applicant student lap rep note fact \
+    document file form field scenario requirement rule request response session call visit order_number member tenant \
+    project team squad agent vehicle car van robot drone line_number zone probe thermostat panel turbine boiler furnace \
+    reactor conveyor scanner kiosk terminal register drawer box crate pallet bag bottle tube vial plate well slice photo \
+    image video clip track song verse act scene match heat bay berth cabin suite villa hut tent stall booth stand number \
+    quarter chunk tile frame layer pass checkpoint snapshot backup index";
+
+/// What happens once and stays so: another time told of it is a contradiction, whenever it is told.
+pub(super) const ONCE: &str = "bear birth birthday birthdate birthplace die death found founder establish invent construct \
+    incorporate originate compose author publish discover graduate";
+
+/// What is measured and changes by itself: each value is one of its moment.
+pub(super) const MEASURED: &str = "temperature usage utilisation utilization load latency throughput depth lag weight weigh pulse \
+    glucose humidity traffic step calorie backlog visitor follower balance uptime downtime consumption reading read measure \
+    bpm mood occupancy pressure saturation heartrate revenue inventory stock score lead_time speed voltage current_draw \
+    level spend spending sales signup conversion churn attendance turnout rainfall queue_length duration runtime heap";
+
+/// What is set, even beside a word of the table above: a limit, a target.
+pub(super) const LIMITS: &str = "limit target setpoint threshold maximum minimum max min cap capacity budget quota allowance timeout \
+    default setting set configure allow limited goal policy sla slo alert alarm must should";
+
 
 /// Opposites that tell which, before a noun: the north wall is not the south wall.
 pub(super) const WHICH: &str = "northern north southern south eastern east western west first last internal external inside \

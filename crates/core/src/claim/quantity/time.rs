@@ -174,6 +174,7 @@ fn relative(words: &[Word]) -> Option<Found> {
                 | "season"
                 | "time"
         );
+        let unit = month(second).and_then(|month| UNITS.get(month as usize + 20)).map_or(unit, |name| *name);
         return (known || month(second).is_some()).then(|| (named(first, unit), 2));
     }
     ago(words)
@@ -189,15 +190,86 @@ fn ago(words: &[Word]) -> Option<Found> {
     (known && ends).then(|| {
         let mut value = named(direction, unit);
         // Kept apart by the number, but never compared.
-        value.low += many * 1e8;
+        value.low += many.floor().clamp(0.0, 1e6) * MANY;
         value.high = value.low;
         (value, 3)
     })
 }
 
+/// Words that a relative time begins with, and what they are counted in. The places in these tables are in checkpoints.
+const LEADS: [&str; 22] = [
+    "", "yesterday", "tomorrow", "tonight", "recently", "soon", "lately", "today", "later", "earlier", "ago", "last",
+    "next", "this", "coming", "past", "previous", "following", "before", "in", "earlier_on", "ever",
+];
+const UNITS: [&str; 33] = [
+    "", "minute", "hour", "day", "week", "month", "year", "weekend", "night", "summer", "winter", "spring", "autumn",
+    "fall", "quarter", "morning", "evening", "afternoon", "decade", "century", "season", "january", "february",
+    "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+];
+/// A number before "ago" is kept above the code of the words.
+const MANY: f64 = 1e8;
+
 fn named(lead: &str, unit: &str) -> Value {
-    let hash = hash24(lead) ^ hash24(unit).rotate_left(3);
-    Value::point(RELATIVE, f64::from(hash))
+    let place = |table: &[&str], word: &str| table.iter().position(|known| *known == word);
+    match (place(&LEADS, lead), place(&UNITS, unit)) {
+        (Some(lead), Some(unit)) => Value::point(RELATIVE, (lead * 64 + unit) as f64),
+        // Told apart from others, and resolved to nothing.
+        _ => Value::point(RELATIVE, f64::from(4096 + (hash24(lead) ^ hash24(unit).rotate_left(3)) / 2)),
+    }
+}
+
+/// The days that a relative time means, said on `today`; nothing where that is anybody's guess.
+pub(in crate::claim) fn relative_days(value: &Value, today: Date) -> Option<(f64, f64)> {
+    let (many, code) = ((value.low / MANY).floor(), value.low % MANY);
+    let (lead, unit) = (*LEADS.get(code as usize / 64)?, *UNITS.get(code as usize % 64)?);
+    let now = f64::from(day(today));
+    let around = |back: f64, slack: f64| Some((now - back - slack, now - back + slack));
+    let months = |from: i32, count: i32| {
+        let month = i32::from(today.month()) - 1 + from;
+        let first = |month: i32| {
+            let year = i32::from(today.year()) + month.div_euclid(12);
+            Date::new(i16::try_from(year).ok()?, i8::try_from(month.rem_euclid(12) + 1).ok()?, 1).ok()
+        };
+        Some((f64::from(day(first(month)?)), f64::from(day(first(month + count)?)) - 1.0))
+    };
+    let monday = now - f64::from(today.weekday().to_monday_zero_offset());
+    let step = match lead {
+        "yesterday" => return around(1.0, 0.0),
+        "tomorrow" => return around(-1.0, 0.0),
+        "today" | "tonight" => return around(0.0, 0.0),
+        "ago" => {
+            return match unit {
+                "minute" | "hour" => around(0.0, 0.0),
+                "day" | "night" => around(many, 0.0),
+                "week" => around(many * 7.0, 3.0),
+                "month" => around(many * 30.4, 15.0),
+                "year" => around(many * 365.25, 183.0),
+                _ => None,
+            };
+        }
+        "last" | "past" | "previous" => -1,
+        "this" => 0,
+        "next" | "coming" | "following" => 1,
+        _ => return None,
+    };
+    match unit {
+        "day" | "night" | "morning" | "evening" | "afternoon" => around(-f64::from(step), 0.0),
+        "week" => Some((monday + 7.0 * f64::from(step), monday + 7.0 * f64::from(step) + 6.0)),
+        "weekend" => Some((monday + 7.0 * f64::from(step) + 5.0, monday + 7.0 * f64::from(step) + 6.0)),
+        "month" => months(step, 1),
+        "quarter" => months(step * 3 - (i32::from(today.month()) - 1) % 3, 3),
+        "year" => months(step * 12 - i32::from(today.month()) + 1, 12),
+        named => {
+            let at = UNITS.iter().position(|known| *known == named)?.checked_sub(20)?;
+            let ahead = i32::try_from(at).ok()? - i32::from(today.month());
+            let turn = match step {
+                -1 if ahead >= 0 => -12,
+                1 if ahead <= 0 => 12,
+                _ => 0,
+            };
+            months(ahead + turn, 1)
+        }
+    }
 }
 
 fn weekday(word: &str) -> Option<f64> {

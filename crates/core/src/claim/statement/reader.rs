@@ -3,10 +3,11 @@
 //! Each word is looked up once; what it does to the statement is decided by its role and by what stands around it.
 
 use super::{
-    DATED, DEFINITE, DENIED, DENIED_SIDE, EVENT, FUTURE, HAS_DENIAL, IMPOSSIBLE, Kind, NO_CLAIM, NONE,
-    PARTIAL, PAST, PERFECT, PERIODIC, SIDE_OF_NOUN, SIDE_WHICH, SLOT_ANY, SLOT_BY, SLOT_NAME, SLOT_PLACE,
-    SLOT_WHERE, Slot, Statement, TOKENS_MAX, Token, VALUES_MAX,
+    DATED, DEFINITE, DENIED, DENIED_SIDE, EVENT, FUTURE, HAS_DENIAL, IMPOSSIBLE, Kind, NEVER, NO_CLAIM, NONE, ONCE,
+    PARTIAL, PAST, PERFECT, PERIODIC, READING, SIDE_OF_NOUN, SIDE_WHICH, SLOT_ANY, SLOT_BY, SLOT_NAME,
+    SLOT_PLACE, SLOT_WHERE, Slot, Statement, TOKENS_MAX, Token, VALUES_MAX,
 };
+use crate::claim::label::{self, Place};
 use crate::claim::lexicon::{Bound, Lexicon, Opens, Role, Tense, lexicon};
 use crate::claim::quantity::{self, DAY, MARK_ANCHOR, MARK_END, MARK_SINCE, MARK_START};
 use crate::claim::words::{Sentence, Word};
@@ -35,6 +36,10 @@ pub(super) struct Reader<'a> {
     copula: Option<usize>,
     open: bool,
     said: bool,
+    /// Names something that is measured, and changes by itself.
+    measured: bool,
+    /// Names a limit or a target, which does not.
+    limited: bool,
     /// "has been doing": no single event.
     lasting: bool,
     /// Before which token the last denial stands.
@@ -61,6 +66,8 @@ impl<'a> Reader<'a> {
             copula: None,
             open: false,
             said: false,
+            measured: false,
+            limited: false,
             lasting: false,
             denied_at: None,
         }
@@ -100,7 +107,7 @@ impl<'a> Reader<'a> {
         let before = self.before.clone();
         let before = before.as_deref();
         let Some((mut value, taken)) = quantity::value(rest, before) else { return false };
-        if value.dim == quantity::COUNT && self.bound.is_none() && self.names_a_thing() {
+        if self.bound.is_none() && self.is_label(&value, taken) {
             return false;
         }
         if matches!(before, Some("since")) {
@@ -132,11 +139,16 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// "Room 12": the number is part of a name.
-    fn names_a_thing(&mut self) -> bool {
-        let Some(before) = self.before.clone() else { return false };
-        let stem = self.stem(&before);
-        self.lexicon.is_numbered(&stem)
+    fn is_label(&mut self, value: &quantity::Value, taken: usize) -> bool {
+        let before = self.before.clone();
+        let stem = before.as_deref().map(|before| self.stem(before)).unwrap_or_default();
+        let place = Place {
+            before: before.as_deref().map(|before| (before, stem.as_str())),
+            after: self.words.get(self.at + taken..).unwrap_or_default(),
+            after_verb: self.tense_known || self.copula.is_some(),
+            apart: self.at.checked_sub(1).and_then(|at| self.words.get(at)).is_some_and(|word| word.stop),
+        };
+        label::is_label(value, &place)
     }
 
     fn starts(&self) -> bool {
@@ -155,6 +167,9 @@ impl<'a> Reader<'a> {
             other => other.to_owned(),
         };
         self.mix_word(self.at - 1);
+        if label::is_letter_label(word, self.before.as_deref()) {
+            return self.push(&text, Kind::Plain, 0);
+        }
         self.meaning(&text, capital);
     }
 
@@ -224,7 +239,10 @@ impl<'a> Reader<'a> {
             Role::Link | Role::Conjunction => self.link(text),
             Role::Preposition => self.preposition(text),
             Role::Pronoun => self.push(text, Kind::Other, 0),
-            Role::Negator => self.deny(),
+            Role::Negator => {
+                self.out.flags |= if text == "never" { NEVER } else { 0 };
+                self.deny();
+            }
             Role::No => {
                 self.deny();
                 self.out.flags |= NONE;
@@ -422,6 +440,11 @@ impl<'a> Reader<'a> {
         if self.lexicon.is_dated(stem) {
             self.out.flags |= DATED;
         }
+        if self.lexicon.is_once(stem) {
+            self.out.flags |= ONCE;
+        }
+        self.measured |= self.lexicon.is_measured(stem);
+        self.limited |= self.lexicon.is_limit(stem);
         self.said |= self.lexicon.is_speech(stem);
     }
 
@@ -478,6 +501,9 @@ impl<'a> Reader<'a> {
         }
         if self.denials % 2 == 1 {
             self.out.flags |= DENIED;
+        }
+        if self.measured && !self.limited && !self.out.values.is_empty() {
+            self.out.flags |= READING;
         }
         if self.is_reversed() {
             self.out.flags |= IMPOSSIBLE;

@@ -99,7 +99,7 @@ TEMPLATES = [
     lambda r: f"The deploy of {r.choice(SERVICES)} {r.choice(['failed', 'succeeded', 'was rolled back'])}.",
     lambda r: f"{r.choice(SERVICES)} p{r.choice([50, 95, 99])} latency was {r.randint(20, 900)} ms.",
     lambda r: f"Order {r.randint(10000, 99999)} was {r.choice(['shipped', 'delivered', 'returned', 'cancelled'])}.",
-    lambda r: f"Ticket #{r.randint(100, 999)} is {r.choice(['open', 'closed', 'blocked', 'waiting'])}.",
+    lambda r: f"Ticket #{r.randint(100, 999)} was {r.choice(['opened', 'closed', 'reopened', 'escalated'])}.",
     lambda r: f"At {r.randint(6, 22)}:{r.randint(10, 59)} the greenhouse sensor read {r.randint(12, 34)} degrees.",
     lambda r: f"Disk usage of {r.choice(SERVICES)}-db is {r.randint(40, 96)}%.",
     lambda r: f"Meeting with {r.choice(NAMES)} about {r.choice(SERVICES)} took {r.randint(15, 90)} minutes.",
@@ -107,7 +107,7 @@ TEMPLATES = [
     lambda r: f"The {r.choice(SERVICES)} tests {r.choice(['passed', 'failed', 'were flaky'])} on main.",
     lambda r: f"{r.choice(NAMES)} weighed {r.randint(55, 99)} kg this morning.",
     lambda r: f"Merged PR {r.randint(1, 4000)} into {r.choice(SERVICES)}.",
-    lambda r: f"Customer {r.randint(1000, 9999)} {r.choice(['prefers email', 'asked for a refund', 'renewed', 'prefers phone'])}.",
+    lambda r: f"Customer {r.randint(1000, 9999)} {r.choice(['called', 'asked for a refund', 'renewed', 'complained'])}.",
     lambda r: f"Backup of {r.choice(SERVICES)} finished with {r.randint(0, 9)} warnings.",
     lambda r: f"{r.choice(NAMES)} felt {r.choice(['tired', 'fine', 'great', 'sick'])} today.",
     lambda r: f"It {r.choice(['rained', 'snowed', 'was sunny', 'was windy'])} in {r.choice(PLACES)} yesterday.",
@@ -115,7 +115,7 @@ TEMPLATES = [
     lambda r: f"Bus {r.randint(1, 99)} was {r.randint(2, 40)} minutes late.",
     lambda r: f"{r.choice(NAMES)} {r.choice(['did', 'did not do'])} the stretching exercises today.",
     lambda r: f"Signups on {r.choice(['Monday', 'Tuesday', 'Friday'])}: {r.randint(10, 900)}.",
-    lambda r: f"Sensor {r.randint(1, 40)} is {r.choice(['online', 'offline'])}.",
+    lambda r: f"Sensor {r.randint(1, 40)} went {r.choice(['online', 'offline'])}.",
     lambda r: f"Lap {r.randint(1, 30)}: {r.randint(60, 99)} seconds.",
     lambda r: f"{r.choice(NAMES)} {r.choice(['won', 'lost'])} the chess game against {r.choice(NAMES)}.",
     lambda r: f"Incident {r.randint(100, 999)} in {r.choice(SERVICES)} was resolved after {r.randint(3, 300)} minutes.",
@@ -149,6 +149,6 @@ def test_an_import_of_event_lines_passes(honest):
             if code == "CONTRADICTION":
                 examples.append((item["text"], row))
         honest.advance(hours=1)
-    print(refused)
+    print(refused, sorted(text for text, _ in examples))
     assert refused["CONTRADICTION"] <= IMPORTED // 100, (refused, examples[:10])
     assert refused[None] >= IMPORTED // 2, refused

@@ -7,7 +7,7 @@
 use super::quantity::{CLOCK, DAY, MARK_SINCE, MONTH_DAY, RELATIVE, Value, WEEKDAY, WEEKDAY_LAST};
 use super::quantity::{date_of_day, relative_days};
 use super::statement::{
-    DATED, EVENT, HAS_DENIAL, NEVER, ONCE, PAST, PERFECT, PERIODIC, READING, SLOT_BY, Statement,
+    DATED, EVENT, HAS_DENIAL, NEVER, NOTE, ONCE, PAST, PERFECT, READING, SLOT_BY, Statement,
 };
 use crate::item::Content;
 use crate::time::Timestamp;
@@ -75,12 +75,12 @@ pub(super) fn at_other_times(known: (&Statement, Made), new: (&Statement, Made))
 /// Whether a statement tells of something that happened, rather than of how things are.
 fn is_event(statement: &Statement) -> bool {
     let past = statement.is(PAST) || (statement.is(PERFECT) && statement.is(EVENT) && !statement.is(HAS_DENIAL));
-    (past || statement.is(READING)) && !lasts(statement)
+    (past || statement.is(READING | NOTE)) && !lasts(statement)
 }
 
 /// Whether a statement in the past tense tells of something that holds for ever, or of a state.
 fn lasts(statement: &Statement) -> bool {
-    statement.is(ONCE | NEVER | PERIODIC) || statement.slot.sort == SLOT_BY
+    statement.is(ONCE | NEVER) || statement.slot.sort == SLOT_BY
 }
 
 /// The time that a statement speaks of; nothing for a state that lasts, or if that time is not known.

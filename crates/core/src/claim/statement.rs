@@ -53,6 +53,9 @@ pub(super) const NEVER: u32 = 65_536;
 /// Gives a reading, which changes by itself: a temperature, a load, a weight.
 pub(super) const READING: u32 = 131_072;
 
+/// A note of a value behind a colon, without a verb: a record where records are kept.
+pub(super) const NOTE: u32 = 262_144;
+
 /// A content word: 24 bits of hash, 3 of kind, 5 of side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
 #[cbor(transparent)]

@@ -439,7 +439,7 @@ pub(super) const ONCE: &str = "bear birth birthday birthdate birthplace die deat
     incorporate originate compose author publish discover graduate";
 
 /// What is measured and changes by itself: each value is one of its moment.
-pub(super) const MEASURED: &str = "temperature usage utilisation utilization load latency throughput depth lag weight weigh pulse \
+pub(super) const MEASURED: &str = "thermometer thermostat sensor gauge barometer scale odometer counter temperature usage utilisation utilization load latency throughput depth lag weight weigh pulse \
     glucose humidity traffic step calorie backlog visitor follower balance uptime downtime consumption reading read measure \
     bpm mood occupancy pressure saturation heartrate revenue inventory stock score lead_time speed voltage current_draw \
     level spend spending sales signup conversion churn attendance turnout rainfall queue_length duration runtime heap";

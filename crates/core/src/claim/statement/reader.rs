@@ -3,7 +3,7 @@
 //! Each word is looked up once; what it does to the statement is decided by its role and by what stands around it.
 
 use super::{
-    DATED, DEFINITE, DENIED, DENIED_SIDE, EVENT, FUTURE, HAS_DENIAL, IMPOSSIBLE, Kind, NEVER, NO_CLAIM, NONE, ONCE,
+    DATED, DEFINITE, DENIED, DENIED_SIDE, EVENT, FUTURE, HAS_DENIAL, IMPOSSIBLE, Kind, NEVER, NO_CLAIM, NONE, NOTE, ONCE,
     PARTIAL, PAST, PERFECT, PERIODIC, READING, SIDE_OF_NOUN, SIDE_WHICH, SLOT_ANY, SLOT_BY, SLOT_NAME,
     SLOT_PLACE, SLOT_WHERE, Slot, Statement, TOKENS_MAX, Token, VALUES_MAX,
 };
@@ -40,6 +40,8 @@ pub(super) struct Reader<'a> {
     measured: bool,
     /// Names a limit or a target, which does not.
     limited: bool,
+    /// A colon stands for the verb.
+    noted: bool,
     /// "has been doing": no single event.
     lasting: bool,
     /// Before which token the last denial stands.
@@ -68,6 +70,7 @@ impl<'a> Reader<'a> {
             said: false,
             measured: false,
             limited: false,
+            noted: false,
             lasting: false,
             denied_at: None,
         }
@@ -201,8 +204,11 @@ impl<'a> Reader<'a> {
         if self.lexicon.is_periodic(text) {
             self.out.flags |= PERIODIC;
         }
-        if text == ":" && self.noun == SLOT_NAME {
-            self.noun = SLOT_ANY;
+        if text == ":" {
+            self.noted = true;
+            if self.noun == SLOT_NAME {
+                self.noun = SLOT_ANY;
+            }
         }
         let known = self.lexicon.surface(text).filter(|role| !capital || !matches!(role, Role::Hedge));
         match known {
@@ -504,6 +510,9 @@ impl<'a> Reader<'a> {
         }
         if self.measured && !self.limited && !self.out.values.is_empty() {
             self.out.flags |= READING;
+        }
+        if self.noted && !self.limited && self.noun == 0 && !self.out.values.is_empty() {
+            self.out.flags |= NOTE;
         }
         if self.is_reversed() {
             self.out.flags |= IMPOSSIBLE;

@@ -58,6 +58,9 @@ def test_every_documented_operation_is_described(described):
     """Each route of the reference has its entry, and each entry that needs a key says so."""
     documented = {
         "/v1/tenants": {"post"}, "/v1/users": {"get", "post"}, "/v1/agents": {"get", "post"},
+        "/v1/users/{id}": {"get"}, "/v1/users/{id}:disable": {"post"}, "/v1/users/{id}:enable": {"post"},
+        "/v1/users/{id}:role": {"post"}, "/v1/agents/{id}": {"get"}, "/v1/resources/{id}:retire": {"post"},
+        "/v1/resources/{id}:activate": {"post"}, "/v1/resources/{id}:delete": {"post"},
         "/v1/resources": {"get", "post"}, "/v1/keys": {"get", "post"}, "/v1/keys/{id}": {"delete"}, "/v1/whoami": {"get"},
         "/v1/items": {"get", "post"}, "/v1/items/{id}": {"get", "put", "delete"}, "/v1/items:batch": {"post"},
         "/v1/items/{id}/versions": {"get"}, "/v1/items/{id}/provenance": {"get"}, "/v1/items/{id}:rollback": {"post"},

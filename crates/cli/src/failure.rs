@@ -161,7 +161,7 @@ pub(crate) fn fault_line(fault: &Value) -> String {
 }
 
 /// What helps with each code; `{request_id}` is put in by the caller.
-const HINTS: [(&str, &str); 46] = [
+const HINTS: [(&str, &str); 49] = [
     ("FORBIDDEN", "this needs another role; `tabellion whoami` shows yours"),
     (
         "PAIR_REQUIRED",
@@ -185,6 +185,9 @@ const HINTS: [(&str, &str); 46] = [
         "NOT_FOUND",
         "`tabellion list` shows the items that this key can see; `tabellion history ID` also those retracted",
     ),
+    ("LAST_ADMIN", "`tabellion user role NAME admin` makes another user an admin first"),
+    ("USER_DISABLED", "`tabellion user enable NAME` lets the user act again"),
+    ("NAME_CONFUSABLE", "choose a name that looks different; the `list` command shows those in use"),
     ("NAME_TAKEN", "choose another name; the `list` command shows those in use"),
     (
         "VERSION_CONFLICT",

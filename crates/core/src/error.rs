@@ -112,6 +112,10 @@ codes! {
     MethodNotAllowed => "METHOD_NOT_ALLOWED", Invalid;
     /// Another principal has this name.
     NameTaken => "NAME_TAKEN", Conflict;
+    /// The name looks like that of another principal.
+    NameConfusable => "NAME_CONFUSABLE", Conflict;
+    /// Without this user no admin would be left who can act.
+    LastAdmin => "LAST_ADMIN", Conflict;
     /// The head is not the version that the caller expected.
     VersionConflict => "VERSION_CONFLICT", Conflict;
     /// Only an active head can be rolled back.
@@ -190,6 +194,8 @@ codes! {
     RetryExhausted => "RETRY_EXHAUSTED", RateLimited;
     /// The agent has written all that it may in this session.
     WriteBudgetExceeded => "WRITE_BUDGET_EXCEEDED", RateLimited;
+    /// The user was disabled.
+    UserDisabled => "USER_DISABLED", Forbidden;
     /// Writes of this agent are suspended.
     WritesSuspended => "WRITES_SUSPENDED", Forbidden;
     /// A procedure needs tests, and they must pass.

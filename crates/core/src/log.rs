@@ -2,6 +2,7 @@
 //!
 //! The byte format is on paper in `docs/log-format.md`. Only what is derived here may be kept forever.
 
+mod access;
 mod calibration;
 mod entry;
 mod event;
@@ -12,11 +13,11 @@ mod role;
 mod shaped;
 mod tree;
 
+pub use access::{AgentStatus, Edge, GrantedEdge, ResourceStatus, Support, UserStatus};
 pub use calibration::{Audit, Calibration, Mark, MemoryKind, Party, Reason, Space, TrustMove, Ways, Weighed};
 pub use entry::{Actor, Entry, NotAnEntry, SealedRef};
 pub use event::{
-    AgentStatus, AuditRecord, Decision, Edge, Event, GrantedEdge, IssuedKey, Payload, Principal, Prints,
-    StagedWrite, Support, WrittenVersion,
+    AuditRecord, Decision, Event, IssuedKey, Payload, Principal, Prints, StagedWrite, WrittenVersion,
 };
 pub use head::{Head, SignedHead, SigningKey, VerifyingKey};
 pub use lsn::Lsn;

@@ -25,7 +25,7 @@ pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
 pub use items::{Class, ClassLists, Item, ItemsView, Moment, Row, SeenRows, Version};
 pub use lexical::{Fields, Held, LexicalView, Scope};
-pub use policies::{PoliciesView, Policy};
+pub use policies::{PoliciesView, Policy, Suspension};
 pub use relations::{
     DEPTH_MAX, Direction, Hop, Kind, Link, Masked, Node, PATHS_MAX, Path, RelationsView, Tie, Walk, Walked,
     walk,
@@ -126,7 +126,7 @@ pub struct Views {
 pub struct NotACheckpoint;
 
 /// Changes when the shape of a view changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 11;
+const CHECKPOINT_SHAPE: u32 = 12;
 
 impl Views {
     /// The position up to which entries are folded in.

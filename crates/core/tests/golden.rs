@@ -11,8 +11,8 @@ use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
     Actor, AgentStatus, Audit, AuditRecord, Calibration, Decision, Edge, Entry, Event, Frontier, GrantedEdge,
     Head, HeldRole, Holder, IssuedKey, LogName, Lsn, Mark, MemoryKind, Party, Payload, Principal, Prints,
-    Reason, Recheck, SealedRef, Shaped, SigningKey, Space, StagedWrite, Support, TrustMove, Ways, Weighed,
-    WrittenVersion, leaf_hash,
+    Reason, Recheck, ResourceStatus, SealedRef, Shaped, SigningKey, Space, StagedWrite, Support, TrustMove,
+    UserStatus, Ways, Weighed, WrittenVersion, leaf_hash,
 };
 use tabellion_core::seal::{DataKey, Sealed, Secret, commitment};
 use tabellion_core::time::Timestamp;
@@ -162,6 +162,36 @@ fn entries() -> Vec<(&'static str, Entry)> {
                 326,
                 actor(),
                 Event::RoleUnassigned { role: held().role, holder: Holder::Agent(agent) },
+                sealed,
+            ),
+        ),
+        (
+            "user_status_set",
+            entry(
+                340,
+                actor(),
+                Event::UserStatusSet { user: UserId::from_bytes([1; 16]), status: UserStatus::Disabled },
+                sealed,
+            ),
+        ),
+        (
+            "user_role_set",
+            entry(
+                341,
+                actor(),
+                Event::UserRoleSet { user: UserId::from_bytes([1; 16]), role: Role::Auditor },
+                sealed,
+            ),
+        ),
+        (
+            "resource_status_set",
+            entry(
+                342,
+                actor(),
+                Event::ResourceStatusSet {
+                    resource: ResourceId::from_bytes([6; 16]),
+                    status: ResourceStatus::Retired,
+                },
                 sealed,
             ),
         ),

@@ -6,6 +6,10 @@ use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
 use crate::{Call, write};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use tabellion_core::access::{Power, Predicate};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::{ItemId, ProvenanceId, VersionId};
 use tabellion_core::item::{Operation, Status};
@@ -21,6 +25,8 @@ const ATTEMPTS_MAX: usize = 16;
 pub(crate) enum Change {
     Retract,
     Rollback(Option<String>),
+    /// Takes the head back if it is one of these, to the newest version before it that is none of them.
+    Revert(Arc<BTreeSet<VersionId>>),
     Pin,
     Unpin,
 }
@@ -30,10 +36,57 @@ impl Change {
         match self {
             Self::Retract => "retract",
             Self::Rollback(_) => "rollback",
+            Self::Revert(_) => "revert",
             Self::Pin => "pin",
             Self::Unpin => "unpin",
         }
     }
+}
+
+impl Change {
+    /// Whether a moderator may do it to what others share.
+    const fn is_for_moderators(&self) -> bool {
+        match self {
+            Self::Retract | Self::Revert(_) => true,
+            Self::Rollback(_) | Self::Pin | Self::Unpin => false,
+        }
+    }
+}
+
+/// What was planned, or where the caller may not or does not see it, what the caller plans as a moderator (AM-8). Whoever may
+/// not moderate gets the first answer, and so does a moderator about what is private or missing.
+pub(crate) fn moderated<'a, T>(
+    call: &'a Call,
+    planned: Result<T, Refusal>,
+    reason: Option<&str>,
+    is_open: bool,
+    plan: impl FnOnce(&Call) -> Result<T, Refusal>,
+) -> (Cow<'a, Call>, Result<T, Refusal>) {
+    let own = Cow::Borrowed(call);
+    let refusal = match planned {
+        Err(refusal) if is_open => refusal,
+        planned => return (own, planned),
+    };
+    let is_closed = matches!(refusal.code, Code::NotFound | Code::NotContributor | Code::Forbidden);
+    let caller = &call.caller;
+    if !is_closed || caller.moderates() || !caller.is_person() || !caller.may(Power::Moderate) {
+        return (own, Err(refusal));
+    }
+    let given = reason.filter(|reason| !reason.trim().is_empty());
+    let Ok(caller) = caller.moderating(given.unwrap_or("none given")) else { return (own, Err(refusal)) };
+    let call = Call { caller, ..call.clone() };
+    match (plan(&call), given) {
+        (Err(second), _) if second.code == Code::NotFound => (own, Err(refusal)),
+        (Ok(_), None) => (own, Err(needs_reason("/reason"))),
+        (planned, _) => (Cow::Owned(call), planned),
+    }
+}
+
+/// The refusal of moderation without a reason.
+pub(crate) fn needs_reason(path: &str) -> Refusal {
+    let expected = format!("why, in 1 to {REASON_CHARS_MAX} characters; the audit log keeps it");
+    let fault = Fault::new(path, Code::MissingRequiredField, expected);
+    Refusal::new(Code::SchemaInvalid, "moderating what others share needs a reason").with(vec![fault])
 }
 
 pub(crate) async fn change(
@@ -45,7 +98,13 @@ pub(crate) async fn change(
 ) -> Result<Changed, Refusal> {
     let action = change.action();
     for _ in 0..ATTEMPTS_MAX {
-        let planned = match plan(tenant, call, id, &change, reason.as_deref()) {
+        let planned = plan(tenant, call, id, &change, reason.as_deref());
+        let (call, planned) =
+            moderated(call, planned, reason.as_deref(), change.is_for_moderators(), |call| {
+                plan(tenant, call, id, &change, reason.as_deref())
+            });
+        let call = &*call;
+        let planned = match planned {
             Ok(Planned::Log(planned)) => *planned,
             Ok(Planned::Working(changed)) => {
                 let ids = vec![changed.id.to_string(), changed.version.to_string()];
@@ -110,6 +169,7 @@ fn plan(
     let item = item_id(id)?;
     let reason = checked(reason)?;
     if matches!(change, Change::Retract)
+        && !call.caller.moderates()
         && let Some(gone) = tenant.working.remove(&call.caller, item, tenant.now())
     {
         let lsn = tenant.shared.views.read().lsn();
@@ -127,17 +187,26 @@ fn plan(
         let predicate = predicate(tenant, &call.caller, &views);
         let head = match change {
             Change::Rollback(Some(version)) => rolled_back_head(&views, item, version, &predicate, at)?,
-            Change::Rollback(None) | Change::Retract | Change::Pin | Change::Unpin => {
+            Change::Rollback(None) | Change::Retract | Change::Revert(_) | Change::Pin | Change::Unpin => {
                 views.items.visible_head(item, &predicate, at).ok_or_else(Refusal::not_found)?.1
             }
         };
-        crate::write::contributed(head, &predicate)?;
-        let retracts = matches!(change, Change::Retract);
-        crate::rights::may_change(&views, &call.caller, head, (retracts, at))?;
-        if let Some(class) = views.items.class_of(head) {
-            crate::rights::may_write(&views, &call.caller, class, at)?;
+        if !call.caller.moderates() {
+            crate::write::contributed(head, &predicate)?;
+            let retracts = matches!(change, Change::Retract | Change::Revert(_));
+            crate::rights::may_change(&views, &call.caller, head, (retracts, at))?;
+            if let Some(class) = views.items.class_of(head) {
+                crate::rights::may_write(&views, &call.caller, class, at)?;
+            }
         }
-        (head.clone(), predecessor(&views, head, at))
+        let before = match change {
+            Change::Revert(tainted) if !tainted.contains(&head.id) => return Err(not_the_head()),
+            Change::Revert(tainted) => untainted(&views, head, (tainted, &predicate), at),
+            Change::Retract | Change::Rollback(_) | Change::Pin | Change::Unpin => {
+                predecessor(&views, head, at)
+            }
+        };
+        (head.clone(), before)
     };
     let draft = |event, reason: Option<&str>| {
         let payload = reason.map(|reason| Payload::Reason(reason.to_owned()));
@@ -150,7 +219,7 @@ fn plan(
         Change::Unpin => {
             (ChangeStatus::Unpinned, head.id, vec![draft(Event::ItemUnpinned { item }, reason)?])
         }
-        Change::Rollback(_) => match &predecessor {
+        Change::Rollback(_) | Change::Revert(_) => match &predecessor {
             None => (ChangeStatus::RolledBackNoPredecessor, head.id, vec![retract()?]),
             Some(before) => {
                 let (version, restored) = restore(tenant, call, item, before, &head)?;
@@ -181,7 +250,7 @@ fn rolled_back_head<'a>(
     views: &'a Views,
     item: ItemId,
     version: &str,
-    predicate: &tabellion_core::access::Predicate,
+    predicate: &Predicate,
     at: Moment,
 ) -> Result<&'a Version, Refusal> {
     let found = views.items.visible_item(item, predicate).ok_or_else(Refusal::not_found)?;
@@ -190,11 +259,12 @@ fn rolled_back_head<'a>(
     let named = named.filter(|version| predicate.admits(version)).ok_or_else(Refusal::not_found)?;
     match views.items.head_at(found, at) {
         Some(head) if head.id == named.id => Ok(head),
-        _ => Err(Refusal::new(
-            Code::NotTheHead,
-            "only the active head can be rolled back; read the item again",
-        )),
+        _ => Err(not_the_head()),
     }
+}
+
+fn not_the_head() -> Refusal {
+    Refusal::new(Code::NotTheHead, "only the active head can be rolled back; read the item again")
 }
 
 /// What the head replaced, if that is history and can come back.
@@ -203,6 +273,34 @@ fn predecessor(views: &Views, head: &Version, at: Moment) -> Option<Before> {
         .items
         .parents_of(head)
         .find(|parent| views.items.status_at(parent, at) == Some(Status::Superseded))?;
+    before(views, version)
+}
+
+/// The newest version before the head that is not tainted, that was superseded and not taken back, and that the caller sees.
+fn untainted(
+    views: &Views,
+    head: &Version,
+    (tainted, predicate): (&BTreeSet<VersionId>, &Predicate),
+    at: Moment,
+) -> Option<Before> {
+    let mut open: VecDeque<&Version> = views.items.parents_of(head).collect();
+    let mut visited = BTreeSet::new();
+    while let Some(version) = open.pop_front() {
+        if !visited.insert(version.id) {
+            continue;
+        }
+        let can_come_back = !tainted.contains(&version.id)
+            && views.items.status_at(version, at) == Some(Status::Superseded)
+            && predicate.admits(version);
+        if can_come_back {
+            return before(views, version);
+        }
+        open.extend(views.items.parents_of(version));
+    }
+    None
+}
+
+fn before(views: &Views, version: &Version) -> Option<Before> {
     let class = views.items.class_of(version)?;
     Some(Before {
         parents: views.items.parents_of(version).map(|parent| parent.id).collect(),

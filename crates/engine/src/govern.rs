@@ -1,9 +1,9 @@
 //! What people set: policies and schemas, agents that may not write, items under suspicion (GOV-2.1, 11.9, 11.10).
 
 use crate::Call;
-use crate::change::checked;
+use crate::change::{Change, checked, moderated};
 use crate::read::item_id;
-use crate::reply::{ChangeStatus, Changed, Quarantined, Reverted};
+use crate::reply::{ChangeStatus, Changed, Quarantined, Reverted, Skipped};
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
@@ -21,7 +21,7 @@ use tabellion_core::log::{Event, Lsn, Payload};
 use tabellion_core::policy::{PolicyKind, SharingPolicy};
 use tabellion_core::schema::{CompiledSchema, Schema};
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Moment, Policy, Version, Views};
+use tabellion_core::view::{Policy, Version, Views};
 
 const NAME_CHARS_MAX: usize = 64;
 /// Items that one revert or one flagging of dependents touches at most.
@@ -257,7 +257,13 @@ async fn set(
     action: &str,
 ) -> Result<String, Refusal> {
     let draft = tenant.draft(call.caller.actor(), event, Some(&payload))?;
-    let trail = tenant.row(call, action, "ok", Vec::new());
+    let ids = match &touch {
+        Touch::Item(item) => vec![item.to_string()],
+        Touch::Name("agent", id) => vec![id.clone()],
+        // Names are texts that a caller made up, and texts are not kept in the clear.
+        _ => Vec::new(),
+    };
+    let trail = tenant.row(call, action, "ok", ids);
     let proposal =
         Proposal { drafts: vec![draft], touches: vec![touch], check: Box::new(|_, _| Ok(())), trail };
     match tenant.sequencer.propose(proposal).await {
@@ -305,6 +311,8 @@ pub(crate) async fn quarantine(
 ) -> Result<Quarantined, Refusal> {
     let action = if on { "quarantine" } else { "release" };
     let planned = checked(Some(reason)).and_then(|_| plan(tenant, call, id, on));
+    let (call, planned) = moderated(call, planned, Some(reason), true, |call| plan(tenant, call, id, on));
+    let call = &*call;
     let (item, version, dependents) = match planned {
         Ok(planned) => planned,
         Err(refusal) => return Err(tenant.refused(call, action, crate::read::named(id), refusal).await),
@@ -332,87 +340,113 @@ fn plan(
     }
     let last = views.items.versions_of(found).next_back().filter(|version| predicate.admits(version));
     let last = last.ok_or_else(Refusal::not_found)?;
-    crate::write::contributed(last, &predicate)?;
+    if !call.caller.moderates() {
+        crate::write::contributed(last, &predicate)?;
+    }
     let seen = |version: &Version| predicate.admits(version);
     let versions: Vec<VersionId> = views.items.versions_of(found).map(|version| version.id).collect();
     let dependents = dependents(&views, &versions, &seen);
-    Ok((item, last.id, dependents.into_iter().filter(|one| *one != item).collect()))
+    let items = dependents.iter().filter_map(|version| views.items.find_version(*version));
+    let items: BTreeSet<ItemId> =
+        items.filter_map(|one| views.items.item_of(one)).map(|one| one.id).collect();
+    Ok((item, last.id, items.into_iter().filter(|one| *one != item).collect()))
 }
 
-/// The items that derive, over however many steps, from these versions.
-fn dependents(views: &Views, from: &[VersionId], seen: &dyn Fn(&Version) -> bool) -> Vec<ItemId> {
-    let mut items = BTreeSet::new();
+/// The versions that derive, over however many steps, from these.
+fn dependents(views: &Views, from: &[VersionId], seen: &dyn Fn(&Version) -> bool) -> BTreeSet<VersionId> {
     let mut visited = BTreeSet::new();
     let mut open: VecDeque<VersionId> = from.iter().copied().collect();
     while let Some(version) = open.pop_front() {
         for dependent in views.items.dependents_of(version).filter(|version| seen(version)) {
             if visited.len() < ITEMS_MAX && visited.insert(dependent.id) {
-                items.extend(views.items.item_of(dependent).map(|item| item.id));
                 open.push_back(dependent.id);
             }
         }
     }
-    items.into_iter().collect()
+    visited
 }
 
-/// Retracts all that an agent wrote in a period, and what was derived from it, as far as the caller may see it.
+/// Takes back all that an agent wrote in a period, and what was derived from it: one's own, and for a moderator what anybody
+/// shared (AM-8). Each item goes back to the newest version that is neither, or is retracted if there is none.
+///
+/// One item after another, so that whatever stops it, the same call again goes on where it stopped.
 pub(crate) async fn revert(
     tenant: &Tenant,
     call: &Call,
     agent: &str,
-    (since, until): (Timestamp, Timestamp),
+    period: (Timestamp, Timestamp),
     reason: &str,
     dry_run: bool,
 ) -> Result<Reverted, Refusal> {
     let found = checked(Some(reason)).and_then(|_| agent_id(tenant, agent));
-    let found = found.map(|agent| concerned(tenant, call, agent, since, until));
+    let found = found.map(|agent| concerned(tenant, call, agent, period));
     let concerned = match found {
         Ok(concerned) => concerned,
-        Err(refusal) => return Err(tenant.refused(call, "revert", Vec::new(), refusal).await),
+        Err(refusal) => return Err(tenant.refused(call, "revert_agent", Vec::new(), refusal).await),
     };
-    let mut reverted = Reverted { written: concerned.0, derived: concerned.1, retracted: 0, dry_run };
-    if dry_run {
-        return tenant.read_done(call, "revert", Vec::new(), Ok(reverted)).await;
-    }
-    for item in reverted.written.iter().chain(&reverted.derived) {
-        let change = crate::change::Change::Retract;
-        match crate::change::change(tenant, call, &item.to_string(), change, Some(reason.to_owned())).await {
-            Ok(_) => reverted.retracted += 1,
-            // Gone meanwhile, which is what was wanted.
-            Err(refusal) if refusal.code == Code::NotFound => {}
-            Err(refusal) => return Err(refusal),
+    let Concerned { written, derived, tainted } = concerned;
+    let mut reverted =
+        Reverted { written, derived, retracted: 0, rolled_back: 0, skipped: Vec::new(), dry_run };
+    if !dry_run {
+        let change = Change::Revert(Arc::new(tainted));
+        for item in reverted.written.iter().chain(&reverted.derived) {
+            let why = Some(reason.to_owned());
+            match crate::change::change(tenant, call, &item.to_string(), change.clone(), why).await {
+                Ok(changed) if changed.status == ChangeStatus::RolledBackWithReactivation => {
+                    reverted.rolled_back += 1;
+                }
+                Ok(_) => reverted.retracted += 1,
+                // Gone meanwhile, which is what was wanted.
+                Err(refusal) if matches!(refusal.code, Code::NotFound | Code::NotTheHead) => {}
+                Err(Refusal { code, message, .. }) => {
+                    reverted.skipped.push(Skipped { id: *item, code, message });
+                }
+            }
         }
     }
-    Ok(reverted)
+    tenant.read_done(call, "revert_agent", Vec::new(), Ok(reverted)).await
+}
+
+/// What reverting is about.
+struct Concerned {
+    /// Items whose head the agent wrote.
+    written: Vec<ItemId>,
+    /// Items whose head derives from what it wrote.
+    derived: Vec<ItemId>,
+    /// The versions of both kinds.
+    tainted: BTreeSet<VersionId>,
 }
 
 fn concerned(
     tenant: &Tenant,
     call: &Call,
     agent: AgentId,
-    since: Timestamp,
-    until: Timestamp,
-) -> (Vec<ItemId>, Vec<ItemId>) {
+    (since, until): (Timestamp, Timestamp),
+) -> Concerned {
     let views = tenant.shared.views.read();
-    let at = Moment { lsn: views.lsn(), time: tenant.now() };
-    let predicate = predicate(tenant, &call.caller, &views);
-    let seen = |version: &Version| predicate.admits(version);
-    let written: Vec<&Version> = views
-        .items
-        .written_by(agent)
-        .filter(|version| (since..until).contains(&version.time) && seen(version))
-        .take(ITEMS_MAX)
-        .collect();
-    let versions: Vec<VersionId> = written.iter().map(|version| version.id).collect();
-    let active = written.iter().filter(|version| views.items.is_active_at(version, at));
-    let mut items: Vec<ItemId> =
-        active.filter_map(|version| views.items.item_of(version)).map(|item| item.id).collect();
-    items.sort_unstable();
-    items.dedup();
-    let lives = |item: &ItemId| {
-        views.items.find_item(*item).is_some_and(|item| views.items.head_at(item, at).is_some())
+    let at = tenant.moment(&views);
+    let own = predicate(tenant, &call.caller, &views);
+    let moderator = call.caller.moderating("").ok().map(|caller| predicate(tenant, &caller, &views));
+    let seen = |version: &Version| {
+        own.admits(version) || moderator.as_ref().is_some_and(|predicate| predicate.admits(version))
     };
-    let derived = dependents(&views, &versions, &seen).into_iter();
-    let derived = derived.filter(|item| !items.contains(item) && lives(item)).collect();
-    (items, derived)
+    let wrote = views.items.written_by(agent);
+    let wrote = wrote.filter(|version| (since..until).contains(&version.time) && seen(version));
+    let written: Vec<VersionId> = wrote.take(ITEMS_MAX).map(|version| version.id).collect();
+    let derived = dependents(&views, &written, &seen);
+    let items = |versions: &mut dyn Iterator<Item = VersionId>| -> BTreeSet<ItemId> {
+        let versions = versions.filter_map(|version| views.items.find_version(version));
+        let heads = versions.filter_map(|version| {
+            let item = views.items.item_of(version)?;
+            views.items.head_at(item, at).filter(|head| head.id == version.id).map(|_| item.id)
+        });
+        heads.collect()
+    };
+    let of_agent = items(&mut written.iter().copied());
+    let of_others = items(&mut derived.iter().copied());
+    Concerned {
+        derived: of_others.difference(&of_agent).copied().collect(),
+        written: of_agent.into_iter().collect(),
+        tainted: written.into_iter().chain(derived).collect(),
+    }
 }

@@ -1,5 +1,6 @@
 //! The operations of governance, as the engine offers them: kept and held writes, policies, schemas, quarantine, reverting.
 
+use crate::change::{checked, needs_reason};
 use crate::reply::{
     AgentReply, Feedback, Flag, KeptReply, NewAgent, Quarantined, Reverified, Reverted, ReviewReply, Verdict,
     Written,
@@ -168,7 +169,31 @@ impl Engine {
         govern::quarantine(&*self.tenant(call)?, call, id, on, reason).await
     }
 
-    /// Retracts all that an agent wrote in a period and what derives from it, as far as the caller may see it.
+    /// The same call as a moderator's: its reads show what is shared, whatever its edges, and nothing private. Without a reason
+    /// the call as it is.
+    ///
+    /// # Errors
+    /// When an agent acts, the caller may not moderate, or the reason is blank or too long.
+    pub async fn moderating(&self, call: Call, reason: Option<String>) -> Result<Call, Refusal> {
+        let Some(reason) = reason else { return Ok(call) };
+        let moderating = || {
+            let is_said = !reason.trim().is_empty() && checked(Some(&reason)).is_ok();
+            if is_said { call.caller.moderating(&reason) } else { Err(needs_reason("/moderate")) }
+        };
+        match moderating() {
+            Ok(caller) => Ok(Call { caller, ..call }),
+            Err(refusal) => Err(self.tenant(&call)?.refused(&call, "moderate", Vec::new(), refusal).await),
+        }
+    }
+
+    /// How many agents are suspended, over all tenants.
+    #[must_use]
+    pub fn suspended_agents(&self) -> usize {
+        let tenants = self.inner.tenants.read();
+        tenants.values().map(|tenant| tenant.shared.views.read().policies.suspensions().len()).sum()
+    }
+
+    /// Takes back all that an agent wrote in a period and what derives from it: one's own, and for a moderator what is shared.
     ///
     /// # Errors
     /// When there is no such agent.

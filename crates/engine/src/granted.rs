@@ -1,10 +1,11 @@
 //! The operations on the access graphs, as the engine offers them.
 
-use crate::reply::{EdgeReply, EdgeTerms, ExplainReply, WhoReply};
-use crate::{Call, Engine, graph};
+use crate::identity::UserChange;
+use crate::reply::{EdgeReply, EdgeTerms, ExplainReply, UserReply, WhoReply};
+use crate::{Call, Engine, graph, identity};
 use tabellion_core::error::Refusal;
 use tabellion_core::id::ItemId;
-use tabellion_core::log::AgentStatus;
+use tabellion_core::log::{AgentStatus, ResourceStatus, UserStatus};
 
 impl Engine {
     /// Grants an edge of a graph, `ua` (user, agent) or `ar` (agent, resource), or changes its times.
@@ -45,6 +46,62 @@ impl Engine {
         reason: Option<String>,
     ) -> Result<String, Refusal> {
         graph::set_status(&*self.tenant(call)?, call, agent, status, reason).await
+    }
+
+    /// Puts a resource to rest, back to work, or ends it.
+    ///
+    /// # Errors
+    /// When the caller may not manage graphs, or there is no such resource.
+    pub async fn set_resource_status(
+        &self,
+        call: &Call,
+        resource: &str,
+        status: ResourceStatus,
+        reason: Option<String>,
+    ) -> Result<String, Refusal> {
+        graph::set_resource_status(&*self.tenant(call)?, call, resource, status, reason).await
+    }
+
+    /// Reads a user, by name or id.
+    ///
+    /// # Errors
+    /// When the caller may not manage principals, or there is no such user.
+    pub async fn user(&self, call: &Call, name: &str) -> Result<UserReply, Refusal> {
+        identity::user(&*self.tenant(call)?, call, name).await
+    }
+
+    /// Disables a user, or enables one again: no credential of a disabled user is taken, and no edge of theirs counts.
+    ///
+    /// # Errors
+    /// When the caller may not, there is no such user, or no admin would be left.
+    pub async fn set_user_status(
+        &self,
+        call: &Call,
+        name: &str,
+        status: UserStatus,
+        reason: &str,
+    ) -> Result<UserReply, Refusal> {
+        let change = UserChange::Status(status);
+        identity::change_user(&*self.tenant(call)?, call, name, change, reason).await
+    }
+
+    /// Changes what a user may administer.
+    ///
+    /// # Errors
+    /// When the caller may not, there is no such user or role, or no admin would be left.
+    pub async fn set_user_role(
+        &self,
+        call: &Call,
+        name: &str,
+        role: &str,
+        reason: &str,
+    ) -> Result<UserReply, Refusal> {
+        let tenant = self.tenant(call)?;
+        let role = match identity::role_named(role) {
+            Ok(role) => role,
+            Err(refusal) => return Err(tenant.refused(call, "set_user_role", Vec::new(), refusal).await),
+        };
+        identity::change_user(&tenant, call, name, UserChange::Role(role), reason).await
     }
 
     /// The edges that stand now or at a moment before.

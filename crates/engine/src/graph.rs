@@ -11,9 +11,9 @@ use crate::{Call, write};
 use std::collections::BTreeSet;
 use tabellion_core::access::{Power, Predicate, barriers, visible_to_pair};
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::id::{AgentId, ItemId, UserId};
+use tabellion_core::id::{AgentId, ItemId, ResourceId, UserId};
 use tabellion_core::item::Tier;
-use tabellion_core::log::{AgentStatus, Edge, Event, GrantedEdge, Payload, Support};
+use tabellion_core::log::{AgentStatus, Edge, Event, GrantedEdge, Payload, ResourceStatus, Support};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Class, Moment, Version, Views};
 
@@ -120,6 +120,52 @@ pub(crate) async fn set_status(
     commit(tenant, call, Proposal { drafts: vec![draft], touches, check: Box::new(check), trail }).await
 }
 
+/// Puts a resource to rest, back to work, or ends it for good.
+pub(crate) async fn set_resource_status(
+    tenant: &Tenant,
+    call: &Call,
+    resource: &str,
+    status: ResourceStatus,
+    reason: Option<String>,
+) -> Result<String, Refusal> {
+    let plan = || {
+        call.caller.must(Power::Graphs)?;
+        checked(reason.as_deref())?;
+        let views = tenant.shared.views.read();
+        resource_named(&views, resource)
+    };
+    let action = "set_resource_status";
+    let resource = match plan() {
+        Ok(resource) => resource,
+        Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
+    };
+    let reason = Payload::Reason(reason.unwrap_or_default());
+    let event = Event::ResourceStatusSet { resource, status };
+    let draft = tenant.draft(call.caller.actor(), event, Some(&reason))?;
+    let touches = vec![Touch::Name("resource", resource.to_string())];
+    let check = move |views: &Views, _: Timestamp| resource_still_there(views, resource);
+    let trail = tenant.row(call, action, status.as_str(), vec![resource.to_string()]);
+    commit(tenant, call, Proposal { drafts: vec![draft], touches, check: Box::new(check), trail }).await
+}
+
+/// The resource of this name or id, unless it was deleted.
+fn resource_named(views: &Views, name: &str) -> Result<ResourceId, Refusal> {
+    let found = views.identity.find_resource(name).map(|resource| resource.id);
+    let is_there = |one: &ResourceId| views.graphs.resource_at(*one, views.lsn()) != ResourceStatus::Deleted;
+    found.filter(is_there).ok_or_else(no_resource)
+}
+
+fn resource_still_there(views: &Views, resource: ResourceId) -> Result<(), Objection> {
+    match views.graphs.resource_at(resource, views.lsn()) {
+        ResourceStatus::Active | ResourceStatus::Retired => Ok(()),
+        ResourceStatus::Deleted => Err(no_resource().into()),
+    }
+}
+
+fn no_resource() -> Refusal {
+    Refusal::new(Code::NotFound, "no such resource")
+}
+
 /// Whoever is deleted stays so: nothing that was asked for before comes after it.
 fn still_there(views: &Views, agent: AgentId) -> Result<(), Objection> {
     match views.graphs.status_at(agent, views.lsn()) {
@@ -144,9 +190,14 @@ async fn propose(
     let draft = tenant.draft(call.caller.actor(), event, Some(&reason))?;
     let (source, target) = edge.ends();
     let (Edge::Invoke(_, agent) | Edge::Use(agent, _)) = edge;
-    let touches =
+    let mut touches =
         vec![Touch::Name("edge", format!("{source} {target}")), Touch::Name("agent", agent.to_string())];
-    let check = move |views: &Views, _: Timestamp| still_there(views, agent);
+    let resource = if let Edge::Use(_, resource) = edge { Some(resource) } else { None };
+    touches.extend(resource.map(|resource| Touch::Name("resource", resource.to_string())));
+    let check = move |views: &Views, _: Timestamp| {
+        still_there(views, agent)?;
+        resource.map_or(Ok(()), |resource| resource_still_there(views, resource))
+    };
     let trail = tenant.row(call, action, "ok", vec![source, target]);
     commit(tenant, call, Proposal { drafts: vec![draft], touches, check: Box::new(check), trail }).await
 }
@@ -170,10 +221,7 @@ fn edge(tenant: &Tenant, call: &Call, graph: &str, source: &str, target: &str) -
             let user = views.identity.find_user(source).map(|user| user.id);
             Ok(Edge::Invoke(user.ok_or_else(|| missing("user"))?, agent(target)?))
         }
-        "ar" => {
-            let resource = views.identity.find_resource(target).map(|resource| resource.id);
-            Ok(Edge::Use(agent(source)?, resource.ok_or_else(|| missing("resource"))?))
-        }
+        "ar" => Ok(Edge::Use(agent(source)?, resource_named(&views, target)?)),
         _ => Err(Refusal::new(
             Code::NotFound,
             "no such graph; there are `ua` (user, agent) and `ar` (agent, resource)",
@@ -250,7 +298,8 @@ fn who_sees(tenant: &Tenant, call: &Call, item: &str, at: Option<&str>) -> Resul
     let item = views.items.find_item(item_id(item)?).ok_or_else(Refusal::not_found)?;
     let Some(head) = views.items.head_at(item, at) else { return Ok(Vec::new()) };
     let mut seen = Vec::new();
-    for user in views.identity.users() {
+    let users = views.identity.users().iter().filter(|user| views.graphs.is_active(user.id, at.lsn));
+    for user in users {
         let agents = views.graphs.agents_of(user.id, at).into_iter().chain(views.identity.direct_agent());
         let admits = |agent: &AgentId| visible_to_pair(user.id, Some(*agent), &views, at).admits(head);
         let agents: BTreeSet<AgentId> = agents.filter(admits).collect();

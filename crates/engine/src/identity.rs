@@ -1,14 +1,17 @@
 //! Principals and keys: who exists, and what proves it.
 
 use crate::Call;
-use crate::reply::{AgentReply, KeyReply, NewAgent, NewKey, ResourceReply, RevokedKey, UserReply, WhoAmI};
+use crate::reply::{
+    AgentReply, KeyReply, NewAgent, NewKey, ResourceReply, RevokedKey, SuspensionReply, UserReply, WhoAmI,
+};
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use tabellion_core::access::{Power, Role};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
+use tabellion_core::gate::GateName;
 use tabellion_core::id::{AgentId, KeyId, ResourceId, UserId};
-use tabellion_core::log::{Actor, AgentStatus, Event, IssuedKey, Lsn, Payload, Principal};
+use tabellion_core::log::{Actor, AgentStatus, Event, IssuedKey, Lsn, Payload, Principal, UserStatus};
 use tabellion_core::seal::Secret;
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Agent, Key, Resource, User, Views};
@@ -75,9 +78,7 @@ pub(crate) async fn create_user(
         call.caller.must(Power::Principals)?;
         let role = match role {
             None => Role::Member,
-            Some(word) => {
-                Role::from_word(word).ok_or_else(|| invalid("/role", format!("one of {}", Role::words())))?
-            }
+            Some(word) => role_named(word)?,
         };
         let user = UserId::from_bytes(tenant.entropy.bytes());
         let words = Principal { name: checked(name)?, ..Principal::default() };
@@ -88,7 +89,12 @@ pub(crate) async fn create_user(
     })
     .await?;
     let views = tenant.shared.views.read();
-    views.identity.find_user(&id).map(user_reply).ok_or_else(Refusal::not_found)
+    views.identity.find_user(&id).map(|user| user_reply(&views, user)).ok_or_else(Refusal::not_found)
+}
+
+/// The role of users that a word names.
+pub(crate) fn role_named(word: &str) -> Result<Role, Refusal> {
+    Role::from_word(word).ok_or_else(|| invalid("/role", format!("one of {}", Role::words())))
 }
 
 pub(crate) async fn create_agent(tenant: &Tenant, call: &Call, new: NewAgent) -> Result<AgentReply, Refusal> {
@@ -106,7 +112,11 @@ pub(crate) async fn create_agent(tenant: &Tenant, call: &Call, new: NewAgent) ->
     })
     .await?;
     let views = tenant.shared.views.read();
-    views.identity.find_agent(&id).map(|agent| agent_reply(&views, agent)).ok_or_else(Refusal::not_found)
+    views
+        .identity
+        .find_agent(&id)
+        .map(|agent| agent_reply(tenant, &views, agent))
+        .ok_or_else(Refusal::not_found)
 }
 
 pub(crate) async fn create_resource(
@@ -126,7 +136,8 @@ pub(crate) async fn create_resource(
     let taken = |views: &Views, name: &str| views.identity.find_resource(name).is_some();
     let id = create(tenant, call, "create_resource", "resource", plan(), taken).await?;
     let views = tenant.shared.views.read();
-    views.identity.find_resource(&id).map(resource_reply).ok_or_else(Refusal::not_found)
+    let found = views.identity.find_resource(&id);
+    found.map(|resource| resource_reply(&views, resource)).ok_or_else(Refusal::not_found)
 }
 
 /// Makes a principal whose name must be free, and tells its id.
@@ -230,6 +241,112 @@ fn plan_key(
     Ok((user, agent, expires_at))
 }
 
+/// Refuses what is to be done for a user who was disabled since.
+pub(crate) fn must_be_active(tenant: &Tenant, user: UserId) -> Result<(), Refusal> {
+    let views = tenant.shared.views.read();
+    if views.graphs.is_active(user, views.lsn()) {
+        return Ok(());
+    }
+    let name = views.identity.user(user).map(|user| user.name.as_str()).unwrap_or_default();
+    let message = format!("the user `{name}` is disabled; an admin can enable it again");
+    Err(Refusal::new(Code::UserDisabled, message).at(GateName::Preflight))
+}
+
+/// What becomes of a user.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum UserChange {
+    Status(UserStatus),
+    Role(Role),
+}
+
+impl UserChange {
+    const fn action(self) -> &'static str {
+        match self {
+            Self::Status(UserStatus::Active) => "enable_user",
+            Self::Status(UserStatus::Disabled) => "disable_user",
+            Self::Role(_) => "set_user_role",
+        }
+    }
+
+    const fn event(self, user: UserId) -> Event {
+        match self {
+            Self::Status(status) => Event::UserStatusSet { user, status },
+            Self::Role(role) => Event::UserRoleSet { user, role },
+        }
+    }
+
+    /// Whether a user whom it concerns administers everything afterwards.
+    fn leaves_admin(self) -> bool {
+        match self {
+            Self::Status(status) => status == UserStatus::Active,
+            Self::Role(role) => role == Role::Admin,
+        }
+    }
+}
+
+/// Disables a user, enables one again, or changes what one may administer. It counts from the next request on.
+pub(crate) async fn change_user(
+    tenant: &Tenant,
+    call: &Call,
+    name: &str,
+    change: UserChange,
+    reason: &str,
+) -> Result<UserReply, Refusal> {
+    let action = change.action();
+    let plan = || {
+        call.caller.must(Power::Principals)?;
+        crate::change::checked(Some(reason))?;
+        let views = tenant.shared.views.read();
+        let missing = || Refusal::new(Code::NotFound, "no such user");
+        let user = views.identity.find_user(name).ok_or_else(missing)?;
+        // Nobody takes from others, or gives them, what they do not hold.
+        let given = if let UserChange::Role(role) = change { role } else { Role::Member };
+        let powers =
+            [user.role, given].into_iter().flat_map(|role| role.bundle()).flat_map(|role| role.powers());
+        powers.copied().try_for_each(|power| call.caller.must(power))?;
+        if let UserChange::Role(_) = change {
+            call.caller.must(Power::Roles)?;
+        }
+        keeps_an_admin(&views, user.id, change)?;
+        Ok(user.id)
+    };
+    let user = match plan() {
+        Ok(user) => user,
+        Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
+    };
+    let reason = Payload::Reason(reason.to_owned());
+    let draft = tenant.draft(call.caller.actor(), change.event(user), Some(&reason))?;
+    let trail = tenant.row(call, action, "ok", vec![user.to_string()]);
+    // All of them in turn: two admins who disable each other must not both succeed.
+    let touches = vec![Touch::Name("users", String::new())];
+    let check = move |views: &Views, _: Timestamp| Ok(keeps_an_admin(views, user, change)?);
+    commit(tenant, Proposal { drafts: vec![draft], touches, check: Box::new(check), trail }).await?;
+    let views = tenant.shared.views.read();
+    views.identity.user(user).map(|user| user_reply(&views, user)).ok_or_else(Refusal::not_found)
+}
+
+/// Refuses a change after which no active user would be an admin.
+fn keeps_an_admin(views: &Views, user: UserId, change: UserChange) -> Result<(), Refusal> {
+    let is_admin = |one: &&User| one.role == Role::Admin && views.graphs.is_active(one.id, views.lsn());
+    let mut admins = views.identity.users().iter().filter(is_admin).map(|one| one.id);
+    let mut others = admins.clone().filter(|one| *one != user);
+    if change.leaves_admin() || others.next().is_some() || !admins.any(|one| one == user) {
+        return Ok(());
+    }
+    let message = "this is the last active admin; make another user an admin first";
+    Err(Refusal::new(Code::LastAdmin, message))
+}
+
+/// One user, by name or id.
+pub(crate) async fn user(tenant: &Tenant, call: &Call, name: &str) -> Result<UserReply, Refusal> {
+    let result = call.caller.must(Power::Principals).and_then(|()| {
+        let views = tenant.shared.views.read();
+        let missing = || Refusal::new(Code::NotFound, "no such user");
+        views.identity.find_user(name).map(|user| user_reply(&views, user)).ok_or_else(missing)
+    });
+    tenant.read_done(call, "user", crate::read::named(name), result).await
+}
+
 /// The agent of this name or id, unless it was deleted.
 pub(crate) fn agent_named(views: &Views, name: &str) -> Option<AgentId> {
     let agent = views.identity.find_agent(name)?.id;
@@ -290,11 +407,57 @@ pub(crate) async fn whoami(tenant: &Tenant, call: &Call) -> Result<WhoAmI, Refus
     tenant.read_done(call, "whoami", Vec::new(), result).await
 }
 
-pub(crate) fn user_reply(user: &User) -> UserReply {
-    UserReply { id: user.id, name: user.name.clone(), role: user.role, created_at: user.created_at }
+pub(crate) fn user_reply(views: &Views, user: &User) -> UserReply {
+    UserReply {
+        id: user.id,
+        name: user.name.clone(),
+        role: user.role,
+        status: views.graphs.user_at(user.id, views.lsn()),
+        created_at: user.created_at,
+    }
 }
 
-pub(crate) fn agent_reply(views: &Views, agent: &Agent) -> AgentReply {
+/// Every agent, and which of them are suspended: for who makes agents, and for who suspends them.
+pub(crate) async fn agents(tenant: &Tenant, call: &Call) -> Result<Vec<AgentReply>, Refusal> {
+    let result = may_see_agents(call).map(|()| {
+        let views = tenant.shared.views.read();
+        views.identity.agents().iter().map(|agent| agent_reply(tenant, &views, agent)).collect()
+    });
+    tenant.read_done(call, "agents", Vec::new(), result).await
+}
+
+/// One agent, by name or id.
+pub(crate) async fn agent(tenant: &Tenant, call: &Call, name: &str) -> Result<AgentReply, Refusal> {
+    let result = may_see_agents(call).and_then(|()| {
+        let views = tenant.shared.views.read();
+        let missing = || Refusal::new(Code::NotFound, "no such agent");
+        let found = views.identity.find_agent(name).ok_or_else(missing)?;
+        Ok(agent_reply(tenant, &views, found))
+    });
+    tenant.read_done(call, "agent", crate::read::named(name), result).await
+}
+
+fn may_see_agents(call: &Call) -> Result<(), Refusal> {
+    let also = [Power::Policies, Power::Moderate].into_iter().any(|power| call.caller.may(power));
+    if also { Ok(()) } else { call.caller.must(Power::Principals) }
+}
+
+/// Who suspended an agent, when and why. A reason that cannot be read is left out: the list must not fail for it.
+fn suspension(tenant: &Tenant, views: &Views, agent: AgentId) -> Option<SuspensionReply> {
+    let suspension = views.policies.suspensions().get(&agent)?;
+    let user = suspension.by.user.and_then(|id| views.identity.user(id));
+    let reason = match tenant.payload(suspension.lsn) {
+        Ok(Some(Payload::Reason(reason))) if !reason.is_empty() => Some(reason),
+        _ => None,
+    };
+    Some(SuspensionReply {
+        by: user.map(|user| (user.id, user.name.clone())),
+        since: suspension.since,
+        reason,
+    })
+}
+
+pub(crate) fn agent_reply(tenant: &Tenant, views: &Views, agent: &Agent) -> AgentReply {
     AgentReply {
         id: agent.id,
         name: agent.words.name.clone(),
@@ -302,16 +465,18 @@ pub(crate) fn agent_reply(views: &Views, agent: &Agent) -> AgentReply {
         family: agent.words.family.clone(),
         trust_declared: agent.trust_declared,
         status: views.graphs.status_at(agent.id, views.lsn()),
+        suspended: suspension(tenant, views, agent.id),
         created_at: agent.created_at,
     }
 }
 
-pub(crate) fn resource_reply(resource: &Resource) -> ResourceReply {
+pub(crate) fn resource_reply(views: &Views, resource: &Resource) -> ResourceReply {
     ResourceReply {
         id: resource.id,
         name: resource.words.name.clone(),
         kind: resource.words.kind.clone(),
         description: resource.words.description.clone(),
+        status: views.graphs.resource_at(resource.id, views.lsn()),
         created_at: resource.created_at,
     }
 }

@@ -239,7 +239,10 @@ impl Engine {
     /// # Errors
     /// As for a write.
     pub async fn import(&self, call: &Call, draft: WriteDraft, turn: Turn) -> Result<Written, Refusal> {
-        write::write(&*self.tenant(call)?, call, draft, Pace::Import(turn)).await
+        let tenant = self.tenant(call)?;
+        // A batch may go on for long after it was begun.
+        identity::must_be_active(&tenant, call.caller.user())?;
+        write::write(&tenant, call, draft, Pace::Import(turn)).await
     }
 
     /// Reads an item, now or as of a time or token.
@@ -444,20 +447,25 @@ impl Engine {
     /// For everyone else.
     pub async fn users(&self, call: &Call) -> Result<Vec<UserReply>, Refusal> {
         let rows = |views: &tabellion_core::view::Views| {
-            views.identity.users().iter().map(identity::user_reply).collect()
+            views.identity.users().iter().map(|user| identity::user_reply(views, user)).collect()
         };
         identity::listing(&*self.tenant(call)?, call, "users", rows).await
     }
 
-    /// Lists agents. Admins only.
+    /// Lists agents. For who makes agents, sets policies or moderates.
     ///
     /// # Errors
     /// For everyone else.
     pub async fn agents(&self, call: &Call) -> Result<Vec<AgentReply>, Refusal> {
-        let rows = |views: &tabellion_core::view::Views| {
-            views.identity.agents().iter().map(|agent| identity::agent_reply(views, agent)).collect()
-        };
-        identity::listing(&*self.tenant(call)?, call, "agents", rows).await
+        identity::agents(&*self.tenant(call)?, call).await
+    }
+
+    /// Reads an agent, by name or id.
+    ///
+    /// # Errors
+    /// As for the list, or when there is none of this name.
+    pub async fn agent(&self, call: &Call, name: &str) -> Result<AgentReply, Refusal> {
+        identity::agent(&*self.tenant(call)?, call, name).await
     }
 
     /// Lists resources. Admins only.
@@ -466,7 +474,7 @@ impl Engine {
     /// For everyone else.
     pub async fn resources(&self, call: &Call) -> Result<Vec<ResourceReply>, Refusal> {
         let rows = |views: &tabellion_core::view::Views| {
-            views.identity.resources().iter().map(identity::resource_reply).collect()
+            views.identity.resources().iter().map(|one| identity::resource_reply(views, one)).collect()
         };
         identity::listing(&*self.tenant(call)?, call, "resources", rows).await
     }

@@ -193,7 +193,7 @@ fn list_items(
     let layer = query.layer.as_deref().map(layer_word).transpose()?;
     let skip = tenant.place(caller, query.cursor.as_deref())?;
     if layer == Some(Layer::Working) {
-        return Ok((working::page(tenant, caller, query, skip, limit), Shaped::default()));
+        return Ok(working::page(tenant, caller, query, (skip, limit)));
     }
     let reading = Chain::of_reading(tenant, caller, &tenant.shared.views.read());
     let wanted = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(1);

@@ -10,7 +10,8 @@ mod trust;
 pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, PairToken, WhoReply};
 pub use ask::{AskQuery, AskReply, CallReply, TurnReply, Usage};
 pub use governed::{
-    Decided, Feedback, Flag, Ground, KeptReply, Quarantined, Reverified, Reverted, ReviewReply, Verdict,
+    Decided, Feedback, Flag, Ground, KeptReply, Quarantined, Reverified, Reverted, ReviewReply, Skipped,
+    Verdict,
 };
 pub use relations::{PathReply, PathsQuery, PathsReply, StepReply};
 pub use roles::{MemberReply, RoleDraft, RoleReply};
@@ -26,7 +27,7 @@ use tabellion_core::error::Code;
 use tabellion_core::gate::{Against, GateName};
 use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, SearchId, TenantId, UserId, VersionId};
 use tabellion_core::item::{Content, Layer, Operation, Status, Tier};
-use tabellion_core::log::{AgentStatus, LogName, SignedHead};
+use tabellion_core::log::{AgentStatus, LogName, ResourceStatus, SignedHead, UserStatus};
 use tabellion_core::provenance::Evidence;
 use tabellion_core::time::{Period, Timestamp};
 
@@ -333,6 +334,8 @@ pub struct UserReply {
     pub name: String,
     /// What it may administer.
     pub role: Role,
+    /// Whether it may act.
+    pub status: UserStatus,
     /// Since when.
     pub created_at: Timestamp,
 }
@@ -365,8 +368,21 @@ pub struct AgentReply {
     pub trust_declared: bool,
     /// Whether it works.
     pub status: AgentStatus,
+    /// That it may not write, if so.
+    pub suspended: Option<SuspensionReply>,
     /// Since when.
     pub created_at: Timestamp,
+}
+
+/// Who suspended an agent, when and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuspensionReply {
+    /// The user; none if the server did by itself.
+    pub by: Option<(UserId, String)>,
+    /// Since when.
+    pub since: Timestamp,
+    /// Why; none if nobody said so.
+    pub reason: Option<String>,
 }
 
 /// A resource, as admins see it.
@@ -380,6 +396,8 @@ pub struct ResourceReply {
     pub kind: Option<String>,
     /// What it is.
     pub description: Option<String>,
+    /// Whether it can be used.
+    pub status: ResourceStatus,
     /// Since when.
     pub created_at: Timestamp,
 }
@@ -469,6 +487,8 @@ pub struct AuditRow {
     pub outcome: String,
     /// What it concerned.
     pub ids: Vec<String>,
+    /// Why, if it was done as a moderator.
+    pub reason: Option<String>,
     /// The request.
     pub request_id: Option<String>,
     /// The access epoch under which it was decided.

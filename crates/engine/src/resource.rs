@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::ResourceId;
-use tabellion_core::log::{AgentStatus, Edge};
+use tabellion_core::log::{AgentStatus, Edge, ResourceStatus};
 use tabellion_core::orchestrate::{Documents, cut};
 use tabellion_core::rank::dot;
 use tabellion_core::time::Period;
@@ -69,7 +69,10 @@ pub(crate) fn usable(tenant: &Tenant, call: &Call) -> Vec<Usable> {
         return Vec::new();
     }
     let reach = views.graphs.resources_of(caller.agent(), at);
-    let known = views.identity.resources().iter().filter(|one| reach.contains(&one.id));
+    let works = |one: &&tabellion_core::view::Resource| {
+        views.graphs.resource_at(one.id, at.lsn) == ResourceStatus::Active
+    };
+    let known = views.identity.resources().iter().filter(|one| reach.contains(&one.id)).filter(works);
     let one = |one: &tabellion_core::view::Resource| Usable {
         id: one.id,
         name: one.words.name.clone(),

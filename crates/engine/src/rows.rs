@@ -2,22 +2,19 @@
 //! (SHARE-36, 37).
 
 use crate::tenant::Tenant;
+use crate::visibility::{Viewer, viewer};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tabellion_core::access::{Caller, Predicate};
-use tabellion_core::id::{AgentId, UserId};
 use tabellion_core::view::{SeenRows, Views};
 
 /// Callers whose rows are kept, at an eighth of a byte a row or less; beyond that, all are gathered anew.
 const KEPT_MAX: usize = 256;
 
-/// A user and an agent, none for a person.
-type Pair = (UserId, Option<AgentId>);
-
 /// Rows by who sees them.
 #[derive(Default)]
-pub(crate) struct KeptRows(Mutex<HashMap<Pair, Arc<SeenRows>>>);
+pub(crate) struct KeptRows(Mutex<HashMap<Viewer, Arc<SeenRows>>>);
 
 /// The rows that a caller sees as of these views; none where nothing was ever shared, as they lie ready in the views then.
 ///
@@ -31,7 +28,7 @@ pub(crate) fn kept_rows(
     if !views.items.has_shared() {
         return None;
     }
-    let key = (caller.user(), (!caller.is_person()).then(|| caller.agent()));
+    let key = viewer(caller);
     let kept = tenant.rows.0.lock().get(&key).cloned();
     let rows = match kept {
         Some(kept) if kept.is_current(&views.items, predicate) => return Some(kept),

@@ -47,6 +47,14 @@ pub(crate) struct Draft {
 pub(crate) struct TrailDraft {
     pub(crate) actor: Actor,
     pub(crate) record: AuditRecord,
+    /// The reason of a moderator, or why it could not be sealed: then the row is not written, nor what it is about.
+    pub(crate) sealed: Result<Option<Sealed>, Refusal>,
+}
+
+impl TrailDraft {
+    fn into_entry(self) -> (Actor, Event, Option<Sealed>) {
+        (self.actor, Event::Audited(self.record), self.sealed.ok().flatten())
+    }
 }
 
 /// What no two proposals of one batch may have in common.
@@ -188,6 +196,15 @@ impl Sequencer {
     }
 
     fn send(&self, message: Message) -> Result<(), Refusal> {
+        let (Message::Trail(row)
+        | Message::TrailNow(row, _)
+        | Message::Propose(Waiting { proposal: Proposal { trail: row, .. }, .. })) = &message
+        else {
+            return Err(stopping());
+        };
+        if let Err(refusal) = &row.sealed {
+            return Err(refusal.clone());
+        }
         if let Some(why) = self.failed.get() {
             return Err(storage_failed(why));
         }
@@ -407,12 +424,12 @@ impl Writer {
             };
             row.record.outcome = outcome(&row.record.outcome, &result);
             row.record.memory = Lsn::new(self.memory.frontier.size());
-            audit.add(&mut self.audit, (row.actor, Event::Audited(row.record), None), now);
+            audit.add(&mut self.audit, row.into_entry(), now);
             answers.push((answer, result));
         }
         let rows = std::mem::take(&mut self.trail);
         for row in rows {
-            audit.add(&mut self.audit, (row.actor, Event::Audited(row.record), None), now);
+            audit.add(&mut self.audit, row.into_entry(), now);
         }
         self.trail_since = None;
         let entries = memory.records.len();

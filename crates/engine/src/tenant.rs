@@ -421,7 +421,9 @@ impl Tenant {
             trace: call.trace.as_deref().map(|trace| self.trace(trace)),
             shaped: None,
         };
-        TrailDraft { actor: call.caller.actor(), record }
+        let reason = call.caller.moderation().map(|reason| Payload::Reason(reason.to_owned()));
+        let sealed = reason.map(|reason| self.seal(&reason)).transpose();
+        TrailDraft { actor: call.caller.actor(), record, sealed }
     }
 
     /// A row for what the server does by itself.
@@ -441,7 +443,7 @@ impl Tenant {
             trace: None,
             shaped: None,
         };
-        TrailDraft { actor: Actor::SERVER, record }
+        TrailDraft { actor: Actor::SERVER, record, sealed: Ok(None) }
     }
 
     /// Whether the caller is a person: no agent acts for it.
@@ -516,7 +518,7 @@ impl Tenant {
             trace: None,
             shaped: None,
         };
-        let trail = TrailDraft { actor: Actor::SERVER, record };
+        let trail = TrailDraft { actor: Actor::SERVER, record, sealed: Ok(None) };
         let proposal = Proposal { drafts, touches: Vec::new(), check: Box::new(|_, _| Ok(())), trail };
         match self.sequencer.propose_blocking(proposal) {
             Ok(_) => Ok(()),

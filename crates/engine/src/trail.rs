@@ -6,7 +6,7 @@ use crate::reply::{AuditQuery, AuditRow, Page};
 use crate::tenant::{Tenant, storage};
 use tabellion_core::access::Power;
 use tabellion_core::error::Refusal;
-use tabellion_core::log::{Entry, Event, LogName, Lsn};
+use tabellion_core::log::{Entry, Event, LogName, Lsn, Payload};
 use tabellion_core::view::Views;
 use tabellion_store::Record;
 
@@ -46,7 +46,7 @@ fn page(tenant: &Tenant, call: &Call, query: &AuditQuery) -> Result<Page<AuditRo
         let views = tenant.shared.views.read();
         for record in records.iter().rev() {
             before = record.lsn.get();
-            rows.extend(row(call, query, record, &views));
+            rows.extend(row(tenant, call, query, record, &views));
             if rows.len() as u64 == limit {
                 drop(views);
                 return Ok(Page { rows, next: next(tenant, call, before) });
@@ -62,15 +62,20 @@ fn next(tenant: &Tenant, call: &Call, before: u64) -> Option<String> {
 }
 
 /// The row, if the caller may see it and asked for it.
-fn row(call: &Call, query: &AuditQuery, record: &Record, views: &Views) -> Option<AuditRow> {
+fn row(tenant: &Tenant, call: &Call, query: &AuditQuery, record: &Record, views: &Views) -> Option<AuditRow> {
     let entry = Entry::decode(&record.body).ok()?;
-    let Event::Audited(audited) = entry.event else { return None };
+    let Event::Audited(audited) = &entry.event else { return None };
     let all = call.caller.may(Power::Audit);
     let own = entry.actor.user == Some(call.caller.user());
     let wanted = query.action.as_ref().is_none_or(|action| *action == audited.action);
     if !((all || own) && wanted) {
         return None;
     }
+    let reason = match crate::fold::unseal(record, &entry, &tenant.shared.keys, tenant.shared.tenant) {
+        Ok(Some(Payload::Reason(reason))) => Some(reason),
+        _ => None,
+    };
+    let Event::Audited(audited) = entry.event else { return None };
     let shaped = audited.shaped.unwrap_or_default();
     let named = |lsn: &Lsn| views.policies.set_there(*lsn).map(|(name, version)| (name.to_owned(), version));
     Some(AuditRow {
@@ -80,6 +85,7 @@ fn row(call: &Call, query: &AuditQuery, record: &Record, views: &Views) -> Optio
         action: audited.action,
         outcome: audited.outcome,
         ids: audited.ids,
+        reason,
         request_id: audited.request_id,
         epoch: audited.epoch,
         policies: shaped.policies.iter().filter_map(named).collect(),

@@ -13,8 +13,13 @@ use tabellion_core::view::{Moment, Views};
 /// Agents that what is kept goes through, over all callers; beyond that, all are compiled anew.
 const KEPT_MAX: usize = 20_000;
 
-/// A user and an agent, none for a person.
-type Pair = (UserId, Option<AgentId>);
+/// A user, an agent (none for a person), and whether the user moderates.
+pub(crate) type Viewer = (UserId, Option<AgentId>, bool);
+
+/// Whose sight a caller has.
+pub(crate) fn viewer(caller: &Caller) -> Viewer {
+    (caller.user(), caller.sees_through(), caller.moderates())
+}
 
 /// What callers see.
 #[derive(Default)]
@@ -22,7 +27,7 @@ pub(crate) struct Predicates(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    compiled: HashMap<Pair, Compiled>,
+    compiled: HashMap<Viewer, Compiled>,
     breadth: usize,
 }
 
@@ -49,12 +54,12 @@ impl Compiled {
 }
 
 impl Kept {
-    fn keep(&mut self, pair: Pair, compiled: Compiled) {
+    fn keep(&mut self, viewer: Viewer, compiled: Compiled) {
         self.breadth += compiled.breadth();
         if self.breadth > KEPT_MAX {
             (self.compiled, self.breadth) = (HashMap::new(), compiled.breadth());
         }
-        let before = self.compiled.insert(pair, compiled);
+        let before = self.compiled.insert(viewer, compiled);
         self.breadth -= before.map_or(0, |before| before.breadth());
     }
 }
@@ -62,8 +67,8 @@ impl Kept {
 /// What a caller may see as of these views and now. A read takes it from the very views that it reads.
 pub(crate) fn predicate(tenant: &Tenant, caller: &Caller, views: &Views) -> Arc<Predicate> {
     let now = tenant.now();
-    let pair = (caller.user(), (!caller.is_person()).then(|| caller.agent()));
-    let before = match tenant.predicates.0.lock().compiled.get(&pair) {
+    let viewer = viewer(caller);
+    let before = match tenant.predicates.0.lock().compiled.get(&viewer) {
         Some(kept) if kept.holds(views, now) => return Arc::clone(&kept.predicate),
         Some(kept) => Some(Arc::clone(&kept.sight)),
         None => None,
@@ -74,7 +79,8 @@ pub(crate) fn predicate(tenant: &Tenant, caller: &Caller, views: &Views) -> Arc<
             Arc::make_mut(&mut sight).follow(views, at);
             sight
         }
-        None => Arc::new(Sight::of(pair.0, pair.1, views, at)),
+        None if caller.moderates() => Arc::new(Sight::of_moderator(viewer.0, views, at)),
+        None => Arc::new(Sight::of(viewer.0, viewer.1, views, at)),
     };
     let predicate = Arc::new(sight.predicate().clone());
     let compiled = Compiled {
@@ -84,6 +90,6 @@ pub(crate) fn predicate(tenant: &Tenant, caller: &Caller, views: &Views) -> Arc<
         sight,
         predicate: Arc::clone(&predicate),
     };
-    tenant.predicates.0.lock().keep(pair, compiled);
+    tenant.predicates.0.lock().keep(viewer, compiled);
     predicate
 }

@@ -6,6 +6,7 @@ use crate::Call;
 use crate::read::{layer_word, within};
 use crate::reply::{Found, ItemReply, ListQuery, Page, SearchQuery, TrustBand, WriteStatus, Written};
 use crate::sequencer::Objection;
+use crate::sharing::Chain;
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
 use crate::write::{ACTION, check_token, gather, in_time, version_conflict};
@@ -17,6 +18,7 @@ use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{Judged, Replaces, Strictness, WriteDraft, WriteRequest, judge};
 use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Status};
+use tabellion_core::log::Shaped;
 use tabellion_core::policy::Classes;
 use tabellion_core::rank::{Corpus, relevance};
 use tabellion_core::text::{Analyser, Terms};
@@ -82,6 +84,9 @@ impl Working {
 
     /// An item of this pair.
     pub(crate) fn get(&self, caller: &Caller, id: ItemId, now: Timestamp) -> Option<ItemReply> {
+        if caller.moderates() {
+            return None;
+        }
         self.0.lock().get(&pair(caller))?.iter().find(|item| item.id == id && lives(item, now)).cloned()
     }
 
@@ -92,6 +97,9 @@ impl Working {
 
     /// Every item of this pair, oldest first.
     fn all(&self, caller: &Caller, now: Timestamp) -> Vec<ItemReply> {
+        if caller.moderates() {
+            return Vec::new();
+        }
         let all = self.0.lock();
         all.get(&pair(caller)).into_iter().flatten().filter(|item| lives(item, now)).cloned().collect()
     }
@@ -200,24 +208,27 @@ fn replaced(
     })
 }
 
-/// One page of working items.
+/// One page of working items, as the read policies let the caller see them. What one keeps back is counted nowhere.
 pub(crate) fn page(
     tenant: &Tenant,
     caller: &Caller,
     query: &ListQuery,
-    skip: u64,
-    limit: u64,
-) -> Page<ItemReply> {
-    let lsn = tenant.shared.views.read().lsn();
+    (skip, limit): (u64, u64),
+) -> (Page<ItemReply>, Shaped) {
+    let (lsn, reading) = {
+        let views = tenant.shared.views.read();
+        (views.lsn(), Chain::of_reading(tenant, caller, &views))
+    };
     let wanted = |item: &ItemReply| query.namespace.as_ref().is_none_or(|name| *name == item.namespace);
-    let mut rows: Vec<ItemReply> =
-        tenant.working.all(caller, tenant.now()).into_iter().filter(wanted).collect();
+    let held = tenant.working.all(caller, tenant.now()).into_iter().filter(wanted);
+    let mut rows: Vec<ItemReply> = held.filter_map(|item| reading.shown(item)).collect();
     let (skip, limit) =
         (usize::try_from(skip).unwrap_or(usize::MAX), usize::try_from(limit).unwrap_or(usize::MAX));
     let more = rows.len() > skip.saturating_add(limit);
     rows = rows.into_iter().skip(skip).take(limit).collect();
     rows.iter_mut().for_each(|item| item.token = tenant.token(caller, lsn));
-    Page { rows, next: more.then(|| tenant.cursor(caller, (skip + limit) as u64)) }
+    let shaped = reading.shaped(rows.iter().any(|item| item.transformed));
+    (Page { rows, next: more.then(|| tenant.cursor(caller, (skip + limit) as u64)) }, shaped)
 }
 
 /// The working items that fit a search of the present, unless it names other layers.

@@ -73,6 +73,7 @@ pub(crate) fn router(app: &Arc<App>, tls: bool) -> Router {
         .route("/console/logout", post(sign_out))
         .route("/console/reviews", get(list))
         .route("/console/reviews/next", get(next))
+        .route("/console/agents", get(agents))
         .route("/console/reviews/{id}", get(show).post(decide))
         .route("/console/{*rest}", any(async || pages::missing()))
         .layer(from_fn(with_headers))
@@ -172,6 +173,16 @@ async fn list(State(console): State<Arc<Console>>, person: Person, uri: Uri) -> 
             let reviews: Vec<Value> = reviews.into_iter().map(as_sent).collect();
             pages::list(&frame, &state, &reviews, parameter(&uri, "news").and_then(|word| news(&word)))
         }
+        Err(refusal) => pages::refused(Some(&frame), &refusal),
+    }
+}
+
+/// The agents that may not write, for whoever may see them.
+async fn agents(State(console): State<Arc<Console>>, person: Person) -> Response {
+    let name = name(&console, &person.call).await;
+    let frame = frame(&name, &person);
+    match console.app.engine().agents(&person.call).await {
+        Ok(agents) => pages::agents(&frame, &agents),
         Err(refusal) => pages::refused(Some(&frame), &refusal),
     }
 }

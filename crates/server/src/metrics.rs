@@ -64,6 +64,10 @@ fn describe() {
     metrics::describe_histogram!("memory_calibration_stage_seconds", "Time of each part of a score");
     metrics::describe_counter!("memory_promotions_total", "Writes let in that were kept apart");
     metrics::describe_gauge!("memory_staged", "Writes kept apart now");
+    metrics::describe_gauge!(
+        "tabellion_agents_suspended",
+        "Agents that may not write until they are resumed"
+    );
     metrics::describe_gauge!("process_resident_memory_bytes", "Memory in use");
     metrics::describe_gauge!("process_open_fds", "Open files and sockets");
     metrics::describe_gauge!("process_cpu_seconds_total", "Processor time used");
@@ -81,6 +85,11 @@ pub(crate) fn answered(method: &'static str, route: &str, status: StatusCode, to
 /// Notes how many writes are kept apart, which only the engine knows.
 pub(crate) fn kept_apart(count: usize) {
     metrics::gauge!("memory_staged").set(count as f64);
+}
+
+/// Notes how many agents are suspended, which only the engine knows.
+pub(crate) fn suspended_agents(count: usize) {
+    metrics::gauge!("tabellion_agents_suspended").set(count as f64);
 }
 
 /// The methods that get a label of their own.

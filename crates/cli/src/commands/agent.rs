@@ -64,13 +64,14 @@ pub(crate) struct Suspend {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  tabellion agent resume market
   tabellion agent resume market --reason \"the feed was mended\"")]
 pub(crate) struct Resume {
     /// The agent, by name or id
     name: String,
     /// Why
     #[arg(long, value_name = "TEXT")]
-    reason: String,
+    reason: Option<String>,
 }
 
 /// Let nobody act through an agent any more; what it taught stays
@@ -140,7 +141,9 @@ pub(super) fn run(args: &Agent, context: &Context) -> anyhow::Result<ExitCode> {
             context.output.reply(&reply, |value| sheet(rows(value, "agents")))
         }
         Agent::Suspend(Suspend { name, reason }) => act(context, name, ("suspend", "suspended"), reason),
-        Agent::Resume(Resume { name, reason }) => act(context, name, ("resume", "resumed"), reason),
+        Agent::Resume(Resume { name, reason }) => {
+            act(context, name, ("resume", "resumed"), reason.as_deref().unwrap_or_default())
+        }
         Agent::Retire(Retire { name, reason }) => act(context, name, ("retire", "retired"), reason),
         Agent::Activate(Activate { name, reason }) => act(context, name, ("activate", "active"), reason),
         Agent::Delete(Delete { name, reason }) => act(context, name, ("delete", "deleted"), reason),
@@ -203,17 +206,29 @@ fn refused(rejections: &[Value]) -> Sheet {
     sheet
 }
 
+/// Who suspended an agent, since when and why; nothing if nobody did.
+fn suspended(agent: &Value) -> String {
+    let Some(suspension) = agent.get("suspended").filter(|one| one.is_object()) else { return String::new() };
+    let by = suspension.get("by").map(|by| field(by, "name")).filter(|name| !name.is_empty());
+    let (by, reason) = (by.unwrap_or_else(|| "the server".to_owned()), field(suspension, "reason"));
+    let why = if reason.is_empty() { reason } else { format!(": {reason}") };
+    format!("by {by} since {}{why}", field(suspension, "since"))
+}
+
 fn sheet(agents: &[Value]) -> Sheet {
     let columns = [
         ("id", Kind::Word),
         ("name", Kind::Word),
         ("status", Kind::State),
+        ("suspended", Kind::Text),
         ("specialisation", Kind::Text),
         ("since", Kind::Time),
     ];
     let mut sheet = Sheet::new(columns).or("no agents");
     for agent in agents {
-        sheet.row(["id", "name", "status", "specialisation", "created_at"].map(|name| field(agent, name)));
+        let [id, name, status, specialisation, since] =
+            ["id", "name", "status", "specialisation", "created_at"].map(|name| field(agent, name));
+        sheet.row([id, name, status, suspended(agent), specialisation, since]);
     }
     sheet
 }

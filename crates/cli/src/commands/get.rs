@@ -19,10 +19,15 @@ pub(crate) struct Get {
     /// As it stood at this time or token
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
+    /// Read as a moderator, for this reason: what is shared, whatever its edges; the audit log keeps the reason
+    #[arg(long, value_name = "REASON")]
+    moderate: Option<String>,
 }
 
 pub(super) fn run(args: &Get, context: &Context) -> anyhow::Result<ExitCode> {
-    let ask = Ask::new("GET", &item_path(&args.id)).with("as_of", args.as_of.as_ref());
+    let ask = Ask::new("GET", &item_path(&args.id))
+        .with("as_of", args.as_of.as_ref())
+        .with("moderate", args.moderate.as_ref());
     context.output.reply(&context.client()?.ask(ask)?, item)
 }
 

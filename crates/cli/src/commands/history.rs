@@ -17,10 +17,14 @@ Examples:
 pub(crate) struct History {
     /// The item
     id: String,
+    /// Read as a moderator, for this reason: what is shared, whatever its edges; the audit log keeps the reason
+    #[arg(long, value_name = "REASON")]
+    moderate: Option<String>,
 }
 
 pub(super) fn run(args: &History, context: &Context) -> anyhow::Result<ExitCode> {
-    let reply = context.client()?.ask(Ask::new("GET", &format!("{}/versions", item_path(&args.id))))?;
+    let ask = Ask::new("GET", &format!("{}/versions", item_path(&args.id)));
+    let reply = context.client()?.ask(ask.with("moderate", args.moderate.as_ref()))?;
     context.output.reply(&reply, versions)
 }
 

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 Examples:
   tabellion list
   tabellion list --layer semantic --limit 20
+  tabellion list --moderate \"who shared this?\"      what everybody shares, for moderators
   tabellion list --json | jq -r '.items[].id'")]
 pub(crate) struct List {
     /// Only this namespace
@@ -26,6 +27,9 @@ pub(crate) struct List {
     /// Go on where the page before ended
     #[arg(long, value_name = "TOKEN", allow_hyphen_values = true)]
     cursor: Option<String>,
+    /// List as a moderator, for this reason: all that is shared, whatever its edges; the audit log keeps the reason
+    #[arg(long, value_name = "REASON")]
+    moderate: Option<String>,
 }
 
 pub(super) fn run(args: &List, context: &Context) -> anyhow::Result<ExitCode> {
@@ -33,7 +37,8 @@ pub(super) fn run(args: &List, context: &Context) -> anyhow::Result<ExitCode> {
         .with("namespace", args.namespace.as_ref())
         .with("layer", args.layer)
         .with("limit", args.limit)
-        .with("cursor", args.cursor.as_ref());
+        .with("cursor", args.cursor.as_ref())
+        .with("moderate", args.moderate.as_ref());
     let reply = context.client()?.ask(ask)?;
     context.output.page(&reply, |value| item_sheet(rows(value, "items"), "no items"))
 }

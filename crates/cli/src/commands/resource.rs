@@ -1,5 +1,6 @@
 //! `resource`: what agents may consult.
 
+use super::policy::done;
 use super::set;
 use crate::Context;
 use crate::client::{Ask, segment};
@@ -14,6 +15,9 @@ pub(crate) enum Resource {
     Create(Create),
     List(List),
     Call(Call),
+    Retire(Retire),
+    Activate(Activate),
+    Delete(Delete),
 }
 
 /// Make a resource
@@ -57,6 +61,56 @@ pub(crate) struct Call {
     trace_id: Option<String>,
 }
 
+/// Let nobody call a resource any more; what was made with it stays
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion resource retire market_kb --reason \"it is out of date\"")]
+pub(crate) struct Retire {
+    /// The resource, by name or id
+    name: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Put a retired resource back to work
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion resource activate market_kb --reason \"it was brought up to date\"")]
+pub(crate) struct Activate {
+    /// The resource, by name or id
+    name: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// End a resource for good: its edges end, and what was made with it is hidden
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tabellion resource delete market_kb --reason \"its owner withdrew it\"")]
+pub(crate) struct Delete {
+    /// The resource, by name or id
+    name: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+fn act(
+    context: &Context,
+    name: &str,
+    (verb, status): (&str, &str),
+    reason: &str,
+) -> anyhow::Result<ExitCode> {
+    let path = format!("/v1/resources/{}:{verb}", segment(name));
+    let reply = context.client()?.ask(Ask::new("POST", &path).json(&json!({"reason": reason})))?;
+    context.output.reply(&reply, |_| done(status, name))
+}
+
 pub(super) fn run(args: &Resource, context: &Context) -> anyhow::Result<ExitCode> {
     let client = context.client()?;
     match args {
@@ -71,6 +125,9 @@ pub(super) fn run(args: &Resource, context: &Context) -> anyhow::Result<ExitCode
             let reply = client.ask(Ask::new("GET", "/v1/resources"))?;
             context.output.reply(&reply, |value| sheet(rows(value, "resources")))
         }
+        Resource::Retire(Retire { name, reason }) => act(context, name, ("retire", "retired"), reason),
+        Resource::Activate(Activate { name, reason }) => act(context, name, ("activate", "active"), reason),
+        Resource::Delete(Delete { name, reason }) => act(context, name, ("delete", "deleted"), reason),
         Resource::Call(Call { resource, query, args, trace_id }) => {
             let args: Value = match args {
                 Some(text) => serde_json::from_str(text).context("--args is not JSON")?,
@@ -91,11 +148,14 @@ fn sheet(resources: &[Value]) -> Sheet {
         ("name", Kind::Word),
         ("kind", Kind::Word),
         ("description", Kind::Text),
+        ("status", Kind::State),
         ("since", Kind::Time),
     ];
     let mut sheet = Sheet::new(columns).or("no resources");
     for resource in resources {
-        sheet.row(["id", "name", "kind", "description", "created_at"].map(|name| field(resource, name)));
+        sheet.row(
+            ["id", "name", "kind", "description", "status", "created_at"].map(|name| field(resource, name)),
+        );
     }
     sheet
 }

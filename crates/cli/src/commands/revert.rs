@@ -7,7 +7,7 @@ use crate::output::{Kind, Sheet, field, rows};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-/// Retract all that an agent wrote in a period, and what derives from it
+/// Take back all that an agent wrote in a period, and what derives from it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,11 +37,22 @@ pub(super) fn run(args: &Revert, context: &Context) -> anyhow::Result<ExitCode> 
     let reply = context.client()?.ask(ask)?;
     context.output.reply(&reply, sheet)?;
     if !context.output.is_json() {
-        let retracted = field(&reply.value, "retracted");
+        let [retracted, rolled_back] = ["retracted", "rolled_back"].map(|name| field(&reply.value, name));
+        let skipped = rows(&reply.value, "skipped");
+        for one in skipped {
+            let [id, message] = ["id", "message"].map(|name| field(one, name));
+            context.output.line(format!("{id} was left as it is: {message}"))?;
+        }
         let line = if args.dry_run {
             "nothing was retracted; leave --dry-run out to do it".to_owned()
         } else {
-            format!("{retracted} retracted; `tabellion history ID` still shows their versions")
+            let left = match skipped.len() {
+                0 => String::new(),
+                count => format!(", {count} left as they are (the same command again goes on with them)"),
+            };
+            format!(
+                "{retracted} retracted, {rolled_back} rolled back{left}; `tabellion history ID` still shows their versions"
+            )
         };
         context.output.line(line)?;
     }

@@ -39,7 +39,7 @@ pub(crate) struct SetRole {
     #[arg(long = "include", value_name = "ROLE")]
     includes: Vec<String>,
     /// What users who hold it may administer; may be repeated
-    #[arg(long = "action", value_name = "ACTION", value_parser = ["manage_principals", "manage_roles", "manage_graphs", "manage_policies", "audit"])]
+    #[arg(long = "action", value_name = "ACTION", value_parser = ["manage_principals", "manage_roles", "manage_graphs", "manage_policies", "audit", "moderate"])]
     actions: Vec<String>,
     /// How secret what they read may be, for those who hold it
     #[arg(long, value_name = "LEVEL", value_parser = ["public", "internal", "confidential", "restricted"])]

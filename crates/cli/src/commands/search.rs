@@ -45,6 +45,9 @@ pub(crate) struct Search {
     /// Work that others may profit from: what they share later may be held against it
     #[arg(long)]
     shared_work: bool,
+    /// Search as a moderator, for this reason: all that is shared, whatever its edges; the audit log keeps the reason
+    #[arg(long, value_name = "REASON")]
+    moderate: Option<String>,
     /// Leave out a part of the search, to see what it brings; may be repeated
     #[arg(long, value_name = "PART", value_parser = PossibleValuesParser::new(Knob::ALL.iter().map(|part| part.as_str())))]
     without: Vec<String>,
@@ -60,6 +63,7 @@ pub(super) fn run(args: &Search, context: &Context) -> anyhow::Result<ExitCode> 
     set(&mut body, "min_token", args.min_token.as_deref());
     set(&mut body, "trace_id", args.trace_id.as_deref());
     set(&mut body, "shared_work", args.shared_work.then_some(true));
+    set(&mut body, "moderate", args.moderate.as_deref());
     if !args.without.is_empty() {
         set(&mut body, "without", Some(args.without.clone()));
     }

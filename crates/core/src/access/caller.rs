@@ -7,6 +7,7 @@ use crate::id::{AgentId, KeyId, TenantId, UserId};
 use crate::log::{Actor, AgentStatus, Edge};
 use crate::time::Timestamp;
 use crate::view::{IdentityView, Moment, Views};
+use std::sync::Arc;
 
 /// A user and the agent acting for it, as a credential proved them. Made from a key, a token or a waiting
 /// write's record, here alone.
@@ -20,6 +21,7 @@ pub struct Caller {
     powers: Powers,
     operator: bool,
     person: bool,
+    moderation: Option<Arc<str>>,
 }
 
 impl Caller {
@@ -63,6 +65,37 @@ impl Caller {
     #[must_use]
     pub const fn is_person(&self) -> bool {
         self.person
+    }
+
+    /// Whether the caller acts as a moderator: sees what is shared, whatever its edges, and nothing private.
+    #[must_use]
+    pub const fn moderates(&self) -> bool {
+        self.moderation.is_some()
+    }
+
+    /// The reason for which the caller acts as a moderator.
+    #[must_use]
+    pub fn moderation(&self) -> Option<&str> {
+        self.moderation.as_deref()
+    }
+
+    /// The agent that what the caller sees hangs on; none for a person, who sees through all of theirs.
+    #[must_use]
+    pub const fn sees_through(&self) -> Option<AgentId> {
+        if self.person { None } else { Some(self.agent) }
+    }
+
+    /// The same caller acting as a moderator, for a reason that the audit log keeps (AM-8).
+    ///
+    /// # Errors
+    /// When an agent acts, whatever its user may do, or the user lacks the power.
+    pub fn moderating(&self, reason: &str) -> Result<Self, Refusal> {
+        if !self.person {
+            let message = "an agent never moderates: use a key of a person without an agent";
+            return Err(Refusal::new(Code::Forbidden, message));
+        }
+        self.must(Power::Moderate)?;
+        Ok(Self { moderation: Some(reason.into()), ..self.clone() })
     }
 
     /// The pair, as the log records it.
@@ -236,6 +269,9 @@ fn caller(
     now: Timestamp,
 ) -> Result<Caller, Refusal> {
     let identity = &views.identity;
+    if !views.graphs.is_active(user, views.lsn()) {
+        return Err(unauthenticated());
+    }
     let role = identity.user(user).ok_or_else(unauthenticated)?.role;
     let acting = agent.or_else(|| identity.direct_agent()).ok_or_else(unauthenticated)?;
     if agent.is_some() && !may_invoke(views, user, acting, now) {
@@ -251,6 +287,7 @@ fn caller(
         powers,
         operator: identity.is_operator() && powers.are_all(),
         person: agent.is_none(),
+        moderation: None,
     })
 }
 
@@ -284,7 +321,7 @@ pub fn author(identity: &IdentityView, user: UserId, agent: AgentId, key: KeyId)
     let tenant = identity.tenant().ok_or_else(unauthenticated)?;
     let person = identity.direct_agent() == Some(agent);
     let powers = Powers::default();
-    Ok(Caller { tenant, user, agent, key, role, powers, operator: false, person })
+    Ok(Caller { tenant, user, agent, key, role, powers, operator: false, person, moderation: None })
 }
 
 /// The one answer to a credential that proves nobody.

@@ -18,6 +18,8 @@ words! {
         3 Policies = "manage_policies",
         /// See positions in the log, the whole trail, proofs and who sees what.
         4 Audit = "audit",
+        /// Read and take back what anybody shared, whatever its edges; never what is private.
+        5 Moderate = "moderate",
     }
 }
 
@@ -31,6 +33,7 @@ impl Power {
             Self::Graphs => "may manage_graphs",
             Self::Policies => "may manage_policies",
             Self::Audit => "may audit",
+            Self::Moderate => "may moderate",
         }
     }
 
@@ -41,6 +44,7 @@ impl Power {
             Self::Principals | Self::Roles => "tenant_admin",
             Self::Graphs | Self::Policies => "steward",
             Self::Audit => "auditor",
+            Self::Moderate => "moderator",
         }
     }
 }

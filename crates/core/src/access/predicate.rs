@@ -93,12 +93,17 @@ pub(super) struct Acting {
     clearance: Clearance,
     /// Whether nobody acts but the person.
     person: bool,
+    /// Whether what is private is closed, one's own as well: the person moderates.
+    moderates: bool,
 }
 
 impl Reach {
     pub(super) fn of(user: UserId, acting: Option<AgentId>, views: &Views, at: Moment) -> Self {
         let mut agents = views.graphs.agents_of(user, at);
         agents.extend(views.identity.direct_agent());
+        if !views.graphs.is_active(user, at.lsn) {
+            return Self { agents: BTreeSet::new(), acting: Vec::new() };
+        }
         let works = |agent: &&AgentId| views.graphs.status_at(**agent, at.lsn) == AgentStatus::Active;
         let acts = |agent: &&AgentId| acting.is_none_or(|one| **agent == one);
         let person = acting.is_none() || acting == views.identity.direct_agent();
@@ -114,15 +119,31 @@ impl Reach {
                 .roles
                 .clearance(if person { Holder::User(user) } else { Holder::Agent(*agent) }, at),
             person,
+            moderates: false,
         });
         Self { acting: acting.collect(), agents }
+    }
+
+    /// All agents and all resources, through the built-in agent of people.
+    pub(super) fn of_moderator(user: UserId, views: &Views, at: Moment) -> Self {
+        let agents = views.identity.agents().iter().map(|agent| agent.id).collect();
+        let acting = views.identity.direct_agent().map(|agent| Acting {
+            agent,
+            resources: views.identity.resources().iter().map(|resource| resource.id).collect(),
+            roles: vec![AgentRole::Member],
+            clearance: views.roles.clearance(Holder::User(user), at),
+            person: true,
+            moderates: true,
+        });
+        Self { acting: acting.into_iter().collect(), agents }
     }
 }
 
 impl Acting {
     /// Whether what lies in this layer and tier and is this secret may be read, where the graphs admit it.
     pub(super) fn may_read(&self, layer: Layer, tier: Tier, secrecy: &Secrecy) -> bool {
-        may_read(&self.roles, layer, tier) && self.is_cleared(secrecy, tier)
+        let is_closed = self.moderates && tier == Tier::Private;
+        !is_closed && may_read(&self.roles, layer, tier) && self.is_cleared(secrecy, tier)
     }
 
     /// Whether it is not too secret (GOV-8.7). What is a person's own is never kept from them.

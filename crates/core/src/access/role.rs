@@ -23,7 +23,13 @@ impl Role {
         match self {
             Self::Member => &[BuiltIn::Member],
             Self::Auditor => &[BuiltIn::Member, BuiltIn::Auditor],
-            Self::Admin => &[BuiltIn::Member, BuiltIn::TenantAdmin, BuiltIn::Steward, BuiltIn::Auditor],
+            Self::Admin => &[
+                BuiltIn::Member,
+                BuiltIn::TenantAdmin,
+                BuiltIn::Steward,
+                BuiltIn::Auditor,
+                BuiltIn::Moderator,
+            ],
         }
     }
 }
@@ -51,6 +57,8 @@ words! {
         8 Orchestrator = "orchestrator",
         /// Of an agent: looks after the memory.
         9 Curator = "curator",
+        /// Moderates what is shared.
+        10 Moderator = "moderator",
     }
 }
 
@@ -78,6 +86,7 @@ impl BuiltIn {
             Self::TenantAdmin => &[Power::Principals, Power::Roles],
             Self::Steward => &[Power::Graphs, Power::Policies],
             Self::Auditor => &[Power::Audit],
+            Self::Moderator => &[Power::Moderate],
             Self::Member
             | Self::Executor
             | Self::Validated
@@ -98,7 +107,9 @@ impl BuiltIn {
             Self::Verifier => AgentRole::Verifier,
             Self::Orchestrator => AgentRole::Orchestrator,
             Self::Curator => AgentRole::Curator,
-            Self::Member | Self::TenantAdmin | Self::Steward | Self::Auditor => return None,
+            Self::Member | Self::TenantAdmin | Self::Steward | Self::Auditor | Self::Moderator => {
+                return None;
+            }
         })
     }
 }

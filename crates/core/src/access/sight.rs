@@ -20,6 +20,7 @@ use std::hash::Hash;
 pub struct Sight {
     user: UserId,
     agent: Option<AgentId>,
+    moderates: bool,
     /// CA(u).
     agents: Within<AgentId>,
     through: Vec<Through>,
@@ -32,9 +33,21 @@ impl Sight {
     /// What a pair, or a person if no agent is named, sees at a moment.
     #[must_use]
     pub fn of(user: UserId, agent: Option<AgentId>, views: &Views, at: Moment) -> Self {
+        Self::made((user, agent, false), views, at)
+    }
+
+    /// What a user sees as a moderator: all that is shared, whatever its agents and resources; nothing private, and no
+    /// more secrets than the user is cleared for (AM-8).
+    #[must_use]
+    pub fn of_moderator(user: UserId, views: &Views, at: Moment) -> Self {
+        Self::made((user, None, true), views, at)
+    }
+
+    fn made((user, agent, moderates): (UserId, Option<AgentId>, bool), views: &Views, at: Moment) -> Self {
         let mut sight = Self {
             user,
             agent,
+            moderates,
             agents: Within::default(),
             through: Vec::new(),
             rules: Lsn::ZERO,
@@ -58,7 +71,11 @@ impl Sight {
 
     /// Brings it up to a moment. Only classes that came, and those of agents and resources that were granted since, are tested.
     pub fn follow(&mut self, views: &Views, at: Moment) {
-        let (reach, lists) = (Reach::of(self.user, self.agent, views, at), views.items.class_lists());
+        let reach = match self.moderates {
+            true => Reach::of_moderator(self.user, views, at),
+            false => Reach::of(self.user, self.agent, views, at),
+        };
+        let lists = views.items.class_lists();
         let classes = views.items.classes();
         self.agents.follow(reach.agents, lists.by_agent(), classes, |class| &class.agents);
         let rules = views.cedar.rules_at(at.lsn, &views.identity);

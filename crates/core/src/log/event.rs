@@ -3,7 +3,10 @@
 //! An event holds only what may stay in the clear for ever: ids, classes, keyed fingerprints. Names, texts and reasons are
 //! in the `Payload` sealed beside it. Indexes are never reused; a retired variant keeps its number.
 
-use super::{Calibration, HeldRole, Holder, Recheck, TrustMove};
+use super::{
+    AgentStatus, Calibration, Edge, GrantedEdge, HeldRole, Holder, Recheck, ResourceStatus, Support,
+    TrustMove, UserStatus,
+};
 use crate::access::Role;
 use crate::canonical::Hash;
 use crate::gate::Hold;
@@ -211,90 +214,39 @@ pub enum Event {
     /// The trust of something that was scored before moves.
     #[n(28)]
     TrustMoved(#[n(0)] TrustMove),
+    /// A user may no longer act, or may again. Sealed: the reason.
+    #[n(40)]
+    UserStatusSet {
+        /// The user.
+        #[n(0)]
+        user: UserId,
+        /// From here on.
+        #[n(1)]
+        status: UserStatus,
+    },
+    /// What a user may administer changes. Sealed: the reason.
+    #[n(41)]
+    UserRoleSet {
+        /// The user.
+        #[n(0)]
+        user: UserId,
+        /// From here on.
+        #[n(1)]
+        role: Role,
+    },
+    /// A resource is put to rest, or back to work. Sealed: the reason.
+    #[n(42)]
+    ResourceStatusSet {
+        /// The resource.
+        #[n(0)]
+        resource: ResourceId,
+        /// From here on.
+        #[n(1)]
+        status: ResourceStatus,
+    },
     /// Audit log only: who did what, and how it ended.
     #[n(32)]
     Audited(#[n(0)] AuditRecord),
-}
-
-/// An edge of an access graph (SHARE-3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
-pub enum Edge {
-    /// A user may invoke an agent.
-    #[n(0)]
-    Invoke(#[n(0)] UserId, #[n(1)] AgentId),
-    /// An agent may use a resource.
-    #[n(1)]
-    Use(#[n(0)] AgentId, #[n(1)] ResourceId),
-}
-
-impl Edge {
-    /// The graph that it belongs to: `ua` from users to agents, `ar` from agents to resources.
-    #[must_use]
-    pub const fn graph(self) -> &'static str {
-        match self {
-            Self::Invoke(..) => "ua",
-            Self::Use(..) => "ar",
-        }
-    }
-
-    /// From whom to what, by id.
-    #[must_use]
-    pub fn ends(self) -> (String, String) {
-        match self {
-            Self::Invoke(user, agent) => (user.to_string(), agent.to_string()),
-            Self::Use(agent, resource) => (agent.to_string(), resource.to_string()),
-        }
-    }
-}
-
-/// Why an edge exists; it does for as long as any support is left (SHARE-4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
-pub enum Support {
-    /// It was granted by itself.
-    #[n(0)]
-    Direct,
-    /// It came with a role.
-    #[n(1)]
-    Role(#[n(0)] RoleId),
-}
-
-impl std::fmt::Display for Support {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Direct => f.write_str("direct"),
-            Self::Role(role) => write!(f, "role:{role}"),
-        }
-    }
-}
-
-words! {
-    /// Whether an agent works.
-    AgentStatus {
-        /// It does.
-        0 Active = "active",
-        /// It cannot be called; what it taught is still read.
-        1 Retired = "retired",
-        /// It is gone, and what it taught is hidden.
-        2 Deleted = "deleted",
-    }
-}
-
-/// An edge, why it exists and when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
-#[cbor(array)]
-pub struct GrantedEdge {
-    /// Which.
-    #[n(0)]
-    pub edge: Edge,
-    /// Why.
-    #[n(1)]
-    pub support: Support,
-    /// Not before then.
-    #[n(2)]
-    pub not_before: Option<Timestamp>,
-    /// Not from then on.
-    #[n(3)]
-    pub expires_at: Option<Timestamp>,
 }
 
 /// A credential: a keyed fingerprint of its secret, and for whom it speaks.

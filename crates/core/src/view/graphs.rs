@@ -5,7 +5,7 @@
 
 use super::Moment;
 use crate::id::{AgentId, ResourceId, UserId};
-use crate::log::{AgentStatus, Edge, Entry, Event, GrantedEdge, Lsn, Support};
+use crate::log::{AgentStatus, Edge, Entry, Event, GrantedEdge, Lsn, ResourceStatus, Support, UserStatus};
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -51,6 +51,12 @@ pub struct GraphsView {
     /// Moves with every entry that changes who may see what.
     #[n(2)]
     epoch: u64,
+    /// What each user was whose status was ever set, from which entry on.
+    #[n(3)]
+    users: BTreeMap<UserId, Vec<(Lsn, UserStatus)>>,
+    /// What each resource was whose status was ever set, from which entry on.
+    #[n(4)]
+    resources: BTreeMap<ResourceId, Vec<(Lsn, ResourceStatus)>>,
     #[cbor(skip)]
     of_user: HashMap<UserId, Vec<usize>>,
     #[cbor(skip)]
@@ -79,10 +85,14 @@ impl GraphsView {
         self.rows(rows).filter(move |grant| grant.granted.edge == edge)
     }
 
-    /// Whether an edge exists at a moment.
+    /// Whether an edge exists at a moment. None of a user who is disabled then counts.
     #[must_use]
     pub fn has(&self, edge: Edge, at: Moment) -> bool {
-        self.grants_of(edge).any(|grant| grant.holds_at(at))
+        let counts = match edge {
+            Edge::Invoke(user, _) => self.is_active(user, at.lsn),
+            Edge::Use(_, resource) => self.resource_at(resource, at.lsn) != ResourceStatus::Deleted,
+        };
+        counts && self.grants_of(edge).any(|grant| grant.holds_at(at))
     }
 
     /// A(u, t): the agents that a user may invoke; those that were deleted are gone.
@@ -93,7 +103,8 @@ impl GraphsView {
             Edge::Invoke(_, agent) => Some(agent),
             Edge::Use(..) => None,
         });
-        agents.filter(|agent| self.status_at(*agent, at.lsn) != AgentStatus::Deleted).collect()
+        let is_there = |agent: &AgentId| self.status_at(*agent, at.lsn) != AgentStatus::Deleted;
+        agents.filter(|agent| self.is_active(user, at.lsn) && is_there(agent)).collect()
     }
 
     /// R(a, t): the resources that an agent may use.
@@ -104,14 +115,31 @@ impl GraphsView {
             Edge::Use(_, resource) => Some(resource),
             Edge::Invoke(..) => None,
         });
-        resources.collect()
+        resources.filter(|one| self.resource_at(*one, at.lsn) != ResourceStatus::Deleted).collect()
     }
 
     /// What an agent was at a position.
     #[must_use]
     pub fn status_at(&self, agent: AgentId, lsn: Lsn) -> AgentStatus {
-        let set = self.statuses.get(&agent).map_or(&[] as &[_], Vec::as_slice);
-        set.iter().rev().find(|(from, _)| *from <= lsn).map_or(AgentStatus::Active, |(_, status)| *status)
+        last_set(self.statuses.get(&agent), lsn).unwrap_or(AgentStatus::Active)
+    }
+
+    /// What a user was at a position.
+    #[must_use]
+    pub fn user_at(&self, user: UserId, lsn: Lsn) -> UserStatus {
+        last_set(self.users.get(&user), lsn).unwrap_or(UserStatus::Active)
+    }
+
+    /// Whether a user could act at a position.
+    #[must_use]
+    pub fn is_active(&self, user: UserId, lsn: Lsn) -> bool {
+        self.user_at(user, lsn) == UserStatus::Active
+    }
+
+    /// What a resource was at a position.
+    #[must_use]
+    pub fn resource_at(&self, resource: ResourceId, lsn: Lsn) -> ResourceStatus {
+        last_set(self.resources.get(&resource), lsn).unwrap_or(ResourceStatus::Active)
     }
 
     /// When some edge next begins or lapses by itself after a time: until then the graphs stay as they are.
@@ -139,11 +167,23 @@ impl GraphsView {
             Event::AgentStatusSet { agent, status } => {
                 self.statuses.entry(*agent).or_default().push((entry.lsn, *status));
                 if *status == AgentStatus::Deleted {
-                    self.revoke_all(entry.lsn, *agent);
+                    self.revoke_all(entry.lsn, |edge| {
+                        let (Edge::Invoke(_, of) | Edge::Use(of, _)) = edge;
+                        of == *agent
+                    });
+                }
+            }
+            Event::UserStatusSet { user, status } => {
+                self.users.entry(*user).or_default().push((entry.lsn, *status));
+            }
+            Event::ResourceStatusSet { resource, status } => {
+                self.resources.entry(*resource).or_default().push((entry.lsn, *status));
+                if *status == ResourceStatus::Deleted {
+                    self.revoke_all(entry.lsn, |edge| matches!(edge, Edge::Use(_, of) if of == *resource));
                 }
             }
             Event::UserCreated { .. } | Event::AgentCreated { .. } | Event::ResourceCreated { .. } => {}
-            Event::PolicySet | Event::KeyRevoked { .. } => {}
+            Event::PolicySet | Event::KeyRevoked { .. } | Event::UserRoleSet { .. } => {}
             Event::RoleSet { .. } | Event::RoleAssigned(_) | Event::RoleUnassigned { .. } => {}
             Event::TenantCreated { .. }
             | Event::VersionWritten(_)
@@ -193,12 +233,9 @@ impl GraphsView {
         }
     }
 
-    fn revoke_all(&mut self, lsn: Lsn, agent: AgentId) {
-        for grant in &mut self.grants {
-            let (Edge::Invoke(_, of) | Edge::Use(of, _)) = grant.granted.edge;
-            if of == agent {
-                grant.to.get_or_insert(lsn);
-            }
+    fn revoke_all(&mut self, lsn: Lsn, is_of: impl Fn(Edge) -> bool) {
+        for grant in self.grants.iter_mut().filter(|grant| is_of(grant.granted.edge)) {
+            grant.to.get_or_insert(lsn);
         }
     }
 
@@ -217,6 +254,11 @@ impl GraphsView {
             }
         }
     }
+}
+
+/// What was set last at a position, of what was set from which entry on.
+fn last_set<T: Copy>(set: Option<&Vec<(Lsn, T)>>, lsn: Lsn) -> Option<T> {
+    set?.iter().rev().find(|(from, _)| *from <= lsn).map(|(_, status)| *status)
 }
 
 fn direct(edge: Edge) -> GrantedEdge {

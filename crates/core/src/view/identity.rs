@@ -249,7 +249,14 @@ impl IdentityView {
                     row.revoked_at.get_or_insert(entry.time);
                 }
             }
+            Event::UserRoleSet { user, role } => {
+                if let Some(row) = self.users.iter_mut().find(|row| row.id == *user) {
+                    row.role = *role;
+                }
+            }
             Event::VersionWritten(_)
+            | Event::UserStatusSet { .. }
+            | Event::ResourceStatusSet { .. }
             | Event::VersionRetracted { .. }
             | Event::VersionExpired { .. }
             | Event::ItemPinned { .. }

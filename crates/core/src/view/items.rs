@@ -345,6 +345,9 @@ impl ItemsView {
             | Event::ReviewDecided { .. }
             | Event::PolicySet
             | Event::SchemaSet
+            | Event::UserStatusSet { .. }
+            | Event::UserRoleSet { .. }
+            | Event::ResourceStatusSet { .. }
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
             | Event::EdgeGranted(_)

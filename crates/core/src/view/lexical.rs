@@ -204,6 +204,9 @@ impl LexicalView {
             | Event::RoleUnassigned { .. }
             | Event::Calibrated(_)
             | Event::TrustMoved(_)
+            | Event::UserStatusSet { .. }
+            | Event::UserRoleSet { .. }
+            | Event::ResourceStatusSet { .. }
             | Event::Audited(_) => {}
         }
     }

@@ -5,11 +5,11 @@ use crate::canonical::{Hash, unhex32};
 use crate::gate::{Bounds, Strictness};
 use crate::id::AgentId;
 use crate::item::Layer;
-use crate::log::{Entry, Event, Lsn};
+use crate::log::{Actor, Entry, Event, Lsn};
 use crate::policy::{CheckedPolicy, Composed, Pair, PolicyKind, SharingPolicy};
 use crate::schema::Schema;
 use crate::time::Timestamp;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A policy, as it is kept and as it is sent.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -91,6 +91,21 @@ impl Policy {
     }
 }
 
+/// That an agent may not write until it is resumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Suspension {
+    /// Who suspended it; the server itself if nobody.
+    #[n(0)]
+    pub by: Actor,
+    /// Since when.
+    #[n(1)]
+    pub since: Timestamp,
+    /// The entry beside which the reason is sealed.
+    #[n(2)]
+    pub lsn: Lsn,
+}
+
 /// Every policy of a tenant.
 #[derive(Debug, Clone, Default, PartialEq, minicbor::Encode, minicbor::Decode)]
 #[cbor(array)]
@@ -99,7 +114,7 @@ pub struct PoliciesView {
     #[n(0)]
     policies: BTreeMap<String, String>,
     #[n(1)]
-    suspended: BTreeSet<AgentId>,
+    suspended: BTreeMap<AgentId, Suspension>,
     /// Schemas as JSON, by kind and layer, with where each was registered.
     #[n(2)]
     schemas: BTreeMap<(String, Option<Layer>), (Lsn, String)>,
@@ -242,7 +257,13 @@ impl PoliciesView {
     /// Whether an agent may not write.
     #[must_use]
     pub fn is_suspended(&self, agent: AgentId) -> bool {
-        self.suspended.contains(&agent)
+        self.suspended.contains_key(&agent)
+    }
+
+    /// Every agent that may not write, and since when.
+    #[must_use]
+    pub const fn suspensions(&self) -> &BTreeMap<AgentId, Suspension> {
+        &self.suspended
     }
 
     fn count(&mut self, name: &str, lsn: Lsn) {
@@ -272,7 +293,11 @@ impl PoliciesView {
                     self.schemas.insert((schema.kind, schema.layer), (entry.lsn, json));
                 }
             }
-            (Event::AgentSuspended { agent }, _) => drop(self.suspended.insert(*agent)),
+            // A second suspension changes neither since when nor why the first was.
+            (Event::AgentSuspended { agent }, _) => {
+                let (by, since, lsn) = (entry.actor, entry.time, entry.lsn);
+                self.suspended.entry(*agent).or_insert(Suspension { by, since, lsn });
+            }
             (Event::AgentResumed { agent }, _) => drop(self.suspended.remove(agent)),
             _ => {}
         }

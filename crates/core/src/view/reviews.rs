@@ -223,6 +223,9 @@ impl ReviewsView {
             | Event::ItemReleased { .. }
             | Event::PolicySet
             | Event::SchemaSet
+            | Event::UserStatusSet { .. }
+            | Event::UserRoleSet { .. }
+            | Event::ResourceStatusSet { .. }
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
             | Event::EdgeGranted(_)

@@ -1,6 +1,7 @@
 //! What the operations of governance answer.
 
 use super::{Changed, TrustBand};
+use tabellion_core::error::Code;
 use tabellion_core::gate::Hold;
 use tabellion_core::id::{AgentId, ItemId, ReviewId, UserId, VersionId};
 use tabellion_core::item::{Layer, Tier};
@@ -174,6 +175,17 @@ pub struct Reverified {
     pub next: Option<String>,
 }
 
+/// An item that reverting left as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The item.
+    pub id: ItemId,
+    /// Why.
+    pub code: Code,
+    /// The same in words.
+    pub message: String,
+}
+
 /// What was, or would be, taken back of an agent's writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reverted {
@@ -183,6 +195,10 @@ pub struct Reverted {
     pub derived: Vec<ItemId>,
     /// How many were retracted.
     pub retracted: usize,
+    /// How many went back to a version that neither the agent wrote in the period nor derives from such a one.
+    pub rolled_back: usize,
+    /// Those that were left as they are; the same call again tries them anew.
+    pub skipped: Vec<Skipped>,
     /// Whether nothing was done.
     pub dry_run: bool,
 }

@@ -255,6 +255,7 @@ fn revived(
     verdict: &Verdict,
 ) -> Result<(Call, Asked), Refusal> {
     let (author, mut asked) = as_sent(tenant, call.request_id.clone(), review)?;
+    crate::identity::must_be_active(tenant, author.caller.user())?;
     asked.approval = Some(Approval {
         review: review.id,
         approver: call.caller.user(),

@@ -6,7 +6,7 @@ use crate::owed::Owed;
 use crate::reply::Written;
 use crate::scribing::Told;
 use crate::tenant::Tenant;
-use crate::{Call, flow, working};
+use crate::{Call, flow, identity, working};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::WriteDraft;
 use tabellion_core::id::ReviewId;
@@ -40,6 +40,7 @@ pub(crate) async fn again(
     waited: &Waited,
     waited_for: Code,
 ) -> Result<Written, Again> {
+    identity::must_be_active(tenant, call.caller.user()).map_err(Again::Refused)?;
     let body = waited.draft.clone();
     let request = working::claim(tenant, call, body.clone()).check().map_err(Again::Refused)?;
     let asked = Asked::of(tenant, call, body, request, waited.owed).map_err(Again::Refused)?;

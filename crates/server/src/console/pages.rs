@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::Value;
 use tabellion_core::error::Refusal;
+use tabellion_engine::reply::AgentReply;
 
 /// Characters of a text in the list.
 const PREVIEW_CHARS_MAX: usize = 200;
@@ -157,6 +158,31 @@ pub(super) fn list(
     page("Reviews", Some(frame), &body).answer(StatusCode::OK)
 }
 
+/// The agents that may not write: who suspended each, since when and why.
+pub(super) fn agents(frame: &Frame<'_>, agents: &[AgentReply]) -> Response {
+    let mut body = Html::default();
+    body.raw("<h1>Suspended agents</h1>");
+    let suspended = agents.iter().filter_map(|agent| Some((agent, agent.suspended.as_ref()?)));
+    let suspended: Vec<_> = suspended.collect();
+    if suspended.is_empty() {
+        body.raw("<p>No agent is suspended.</p>");
+    }
+    body.raw("<ol class=\"queue\">");
+    for (agent, suspension) in suspended {
+        let by = suspension.by.as_ref().map_or("the server", |(_, name)| name.as_str());
+        body.raw("<li class=\"panel\"><h2 dir=\"auto\">").text(&visible_line(&agent.name));
+        body.raw("</h2><p class=\"note\">by <strong>").text(&visible_line(by));
+        body.raw("</strong> since ")
+            .text(&seconds(&suspension.since.to_string()))
+            .raw("</p><p dir=\"auto\">");
+        body.text(&visible_line(suspension.reason.as_deref().unwrap_or("no reason given"))).raw("</p></li>");
+    }
+    body.raw(
+        "</ol><p class=\"note\"><code>tabellion agent resume NAME</code> lets an agent write again.</p>",
+    );
+    page("Suspended agents", Some(frame), &body).answer(StatusCode::OK)
+}
+
 fn states(body: &mut Html, current: &str) {
     body.raw("<nav aria-label=\"States\"><ul class=\"states\">");
     for (state, name) in STATES {
@@ -166,7 +192,7 @@ fn states(body: &mut Html, current: &str) {
         }
         body.raw(">").raw(name).raw("</a></li>");
     }
-    body.raw("</ul></nav>");
+    body.raw("<li><a href=\"/console/agents\">Suspended agents</a></li></ul></nav>");
 }
 
 fn entry(body: &mut Html, review: &Value) {

@@ -1,9 +1,57 @@
 //! The access graphs as messages.
 
 use super::answer::texts;
+use super::call::Memory;
+use super::govern::Token;
 use super::proto;
 use tabellion_core::id::ItemId;
+use tabellion_core::log::{AgentStatus, ResourceStatus, UserStatus};
 use tabellion_engine::reply;
+use tonic::{Request, Response, Status};
+
+impl Memory {
+    /// Sets the status of the agent that a request names, for the reason that it gives.
+    pub(super) async fn set_agent<Q: Send>(
+        &self,
+        request: Request<Q>,
+        status: AgentStatus,
+        parts: fn(Q) -> (String, String),
+    ) -> Result<Response<proto::SetReply>, Status> {
+        self.answer(request, |engine, call, asked| async move {
+            let (id, reason) = parts(asked);
+            engine.set_agent_status(&call, &id, status, Some(reason)).await.map(Token)
+        })
+        .await
+    }
+
+    /// Sets the status of the resource that a request names, for the reason that it gives.
+    pub(super) async fn set_resource<Q: Send>(
+        &self,
+        request: Request<Q>,
+        status: ResourceStatus,
+        parts: fn(Q) -> (String, String),
+    ) -> Result<Response<proto::SetReply>, Status> {
+        self.answer(request, |engine, call, asked| async move {
+            let (id, reason) = parts(asked);
+            engine.set_resource_status(&call, &id, status, Some(reason)).await.map(Token)
+        })
+        .await
+    }
+
+    /// Sets the status of the user that a request names, for the reason that it gives.
+    pub(super) async fn set_user<Q: Send>(
+        &self,
+        request: Request<Q>,
+        status: UserStatus,
+        parts: fn(Q) -> (String, String),
+    ) -> Result<Response<proto::User>, Status> {
+        self.answer(request, |engine, call, asked| async move {
+            let (id, reason) = parts(asked);
+            engine.set_user_status(&call, &id, status, &reason).await
+        })
+        .await
+    }
+}
 
 /// On what terms an edge is granted.
 pub(super) fn terms(

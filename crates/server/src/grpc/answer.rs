@@ -216,6 +216,7 @@ impl From<reply::UserReply> for proto::User {
             id: user.id.to_string(),
             name: user.name,
             role: user.role.as_str().to_owned(),
+            status: user.status.as_str().to_owned(),
             created_at: user.created_at.to_string(),
         }
     }
@@ -230,7 +231,18 @@ impl From<reply::AgentReply> for proto::Agent {
             family: agent.family,
             trust_declared: agent.trust_declared,
             status: agent.status.as_str().to_owned(),
+            suspended: agent.suspended.map(Into::into),
             created_at: agent.created_at.to_string(),
+        }
+    }
+}
+
+impl From<reply::SuspensionReply> for proto::Suspension {
+    fn from(suspension: reply::SuspensionReply) -> Self {
+        Self {
+            by: suspension.by.map(|(id, name)| proto::Named { id: id.to_string(), name }),
+            since: suspension.since.to_string(),
+            reason: suspension.reason,
         }
     }
 }
@@ -242,6 +254,7 @@ impl From<reply::ResourceReply> for proto::Resource {
             name: resource.name,
             kind: resource.kind,
             description: resource.description,
+            status: resource.status.as_str().to_owned(),
             created_at: resource.created_at.to_string(),
         }
     }
@@ -331,6 +344,7 @@ impl From<reply::AuditRow> for proto::AuditRow {
                 .map(|(id, version)| proto::AuditPolicy { id, version })
                 .collect(),
             transformed: row.transformed,
+            reason: row.reason,
         }
     }
 }

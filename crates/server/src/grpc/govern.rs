@@ -185,6 +185,12 @@ impl From<reply::Feedback> for proto::Feedback {
     }
 }
 
+impl From<reply::Skipped> for proto::Skipped {
+    fn from(reply::Skipped { id, code, message }: reply::Skipped) -> Self {
+        Self { id: id.to_string(), code: code.as_str().to_owned(), message }
+    }
+}
+
 impl From<reply::Reverted> for proto::RevertAgentReply {
     fn from(reverted: reply::Reverted) -> Self {
         Self {
@@ -192,6 +198,8 @@ impl From<reply::Reverted> for proto::RevertAgentReply {
             derived: texts(&reverted.derived),
             retracted: reverted.retracted as u64,
             dry_run: reverted.dry_run,
+            rolled_back: reverted.rolled_back as u64,
+            skipped: reverted.skipped.into_iter().map(Into::into).collect(),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::rest::convert::period;
 use futures::Stream;
 use proto::tabellion_server::Tabellion;
 use std::pin::Pin;
-use tabellion_core::log::AgentStatus;
+use tabellion_core::log::{AgentStatus, ResourceStatus, UserStatus};
 use tabellion_engine::reply::NewAgent;
 use tonic::{Request, Response, Status, Streaming};
 
@@ -34,19 +34,26 @@ impl Tabellion for Memory {
 
     async fn get(&self, request: Request<proto::GetRequest>) -> Answer<proto::Item> {
         self.answer(request, |engine, call, asked| async move {
+            let call = engine.moderating(call, asked.moderate).await?;
             engine.get(&call, &asked.id, asked.as_of.as_deref()).await
         })
         .await
     }
 
     async fn list(&self, request: Request<proto::ListRequest>) -> Answer<proto::ListReply> {
-        self.answer(request, |engine, call, asked| async move { engine.list(&call, asked.into()).await })
-            .await
+        self.answer(request, |engine, call, mut asked| async move {
+            let call = engine.moderating(call, asked.moderate.take()).await?;
+            engine.list(&call, asked.into()).await
+        })
+        .await
     }
 
     async fn versions(&self, request: Request<proto::VersionsRequest>) -> Answer<proto::VersionsReply> {
-        self.answer(request, |engine, call, asked| async move { engine.versions(&call, &asked.id).await })
-            .await
+        self.answer(request, |engine, call, asked| async move {
+            let call = engine.moderating(call, asked.moderate).await?;
+            engine.versions(&call, &asked.id).await
+        })
+        .await
     }
 
     async fn get_provenance(
@@ -54,6 +61,7 @@ impl Tabellion for Memory {
         request: Request<proto::GetProvenanceRequest>,
     ) -> Answer<proto::Provenance> {
         self.answer(request, |engine, call, asked| async move {
+            let call = engine.moderating(call, asked.moderate).await?;
             engine.provenance(&call, &asked.id, asked.version.as_deref()).await
         })
         .await
@@ -89,8 +97,11 @@ impl Tabellion for Memory {
     }
 
     async fn search(&self, request: Request<proto::SearchRequest>) -> Answer<proto::SearchReply> {
-        self.answer(request, |engine, call, asked| async move { engine.search(&call, asked.into()).await })
-            .await
+        self.answer(request, |engine, call, mut asked| async move {
+            let call = engine.moderating(call, asked.moderate.take()).await?;
+            engine.search(&call, asked.into()).await
+        })
+        .await
     }
 
     async fn write_relations(
@@ -411,31 +422,53 @@ impl Tabellion for Memory {
     }
 
     async fn retire_agent(&self, request: Request<proto::RetireAgentRequest>) -> Answer<proto::SetReply> {
-        self.answer(request, |engine, call, asked| async move {
-            engine
-                .set_agent_status(&call, &asked.id, AgentStatus::Retired, Some(asked.reason))
-                .await
-                .map(Token)
-        })
-        .await
+        self.set_agent(request, AgentStatus::Retired, |asked| (asked.id, asked.reason)).await
     }
 
     async fn activate_agent(&self, request: Request<proto::ActivateAgentRequest>) -> Answer<proto::SetReply> {
-        self.answer(request, |engine, call, asked| async move {
-            engine
-                .set_agent_status(&call, &asked.id, AgentStatus::Active, Some(asked.reason))
-                .await
-                .map(Token)
-        })
-        .await
+        self.set_agent(request, AgentStatus::Active, |asked| (asked.id, asked.reason)).await
     }
 
     async fn delete_agent(&self, request: Request<proto::DeleteAgentRequest>) -> Answer<proto::SetReply> {
+        self.set_agent(request, AgentStatus::Deleted, |asked| (asked.id, asked.reason)).await
+    }
+
+    async fn retire_resource(
+        &self,
+        request: Request<proto::RetireResourceRequest>,
+    ) -> Answer<proto::SetReply> {
+        self.set_resource(request, ResourceStatus::Retired, |asked| (asked.id, asked.reason)).await
+    }
+
+    async fn activate_resource(
+        &self,
+        request: Request<proto::ActivateResourceRequest>,
+    ) -> Answer<proto::SetReply> {
+        self.set_resource(request, ResourceStatus::Active, |asked| (asked.id, asked.reason)).await
+    }
+
+    async fn delete_resource(
+        &self,
+        request: Request<proto::DeleteResourceRequest>,
+    ) -> Answer<proto::SetReply> {
+        self.set_resource(request, ResourceStatus::Deleted, |asked| (asked.id, asked.reason)).await
+    }
+
+    async fn get_user(&self, request: Request<proto::GetUserRequest>) -> Answer<proto::User> {
+        self.answer(request, |engine, call, asked| async move { engine.user(&call, &asked.id).await }).await
+    }
+
+    async fn disable_user(&self, request: Request<proto::DisableUserRequest>) -> Answer<proto::User> {
+        self.set_user(request, UserStatus::Disabled, |asked| (asked.id, asked.reason)).await
+    }
+
+    async fn enable_user(&self, request: Request<proto::EnableUserRequest>) -> Answer<proto::User> {
+        self.set_user(request, UserStatus::Active, |asked| (asked.id, asked.reason)).await
+    }
+
+    async fn set_user_role(&self, request: Request<proto::SetUserRoleRequest>) -> Answer<proto::User> {
         self.answer(request, |engine, call, asked| async move {
-            engine
-                .set_agent_status(&call, &asked.id, AgentStatus::Deleted, Some(asked.reason))
-                .await
-                .map(Token)
+            engine.set_user_role(&call, &asked.id, &asked.role, &asked.reason).await
         })
         .await
     }
@@ -491,6 +524,10 @@ impl Tabellion for Memory {
 
     async fn list_users(&self, request: Request<proto::ListUsersRequest>) -> Answer<proto::ListUsersReply> {
         self.answer(request, |engine, call, _| async move { engine.users(&call).await }).await
+    }
+
+    async fn get_agent(&self, request: Request<proto::GetAgentRequest>) -> Answer<proto::Agent> {
+        self.answer(request, |engine, call, asked| async move { engine.agent(&call, &asked.id).await }).await
     }
 
     async fn list_agents(

@@ -17,7 +17,8 @@ use tabellion_engine::reply::{
     AgentReply, AuditRow, Changed, ConsistencyReply, Decided, Deferral, Feedback, Found, Ground, HeadReply,
     InclusionReply, ItemReply, KeptReply, KeyReply, LogReport, NewKey, NewTenant, OutcomeReply,
     OutcomeReport, Page, Quarantined, ResourceReply, Reverted, ReviewReply, RevokedKey, SearchQuery,
-    SearchReply, UserReply, Verdict, VerifyReport, VersionReply, WhoAmI, WriteStatus, Written,
+    SearchReply, Skipped, SuspensionReply, UserReply, Verdict, VerifyReport, VersionReply, WhoAmI,
+    WriteStatus, Written,
 };
 
 fn texts<T: ToString>(values: &[T]) -> Vec<String> {
@@ -203,12 +204,20 @@ impl From<Feedback> for FeedbackBody {
     }
 }
 
+impl From<Skipped> for SkippedBody {
+    fn from(Skipped { id, code, message }: Skipped) -> Self {
+        Self { id: id.to_string(), code: code.as_str(), message }
+    }
+}
+
 impl From<Reverted> for RevertedBody {
     fn from(reverted: Reverted) -> Self {
         Self {
             written: texts(&reverted.written),
             derived: texts(&reverted.derived),
             retracted: reverted.retracted,
+            rolled_back: reverted.rolled_back,
+            skipped: reverted.skipped.into_iter().map(Into::into).collect(),
             dry_run: reverted.dry_run,
         }
     }
@@ -373,8 +382,13 @@ impl From<NewTenant> for TenantBody {
 
 impl From<UserReply> for UserBody {
     fn from(user: UserReply) -> Self {
-        let created_at = user.created_at.to_string();
-        Self { id: user.id.to_string(), name: user.name, role: user.role.as_str(), created_at }
+        Self {
+            id: user.id.to_string(),
+            name: user.name,
+            role: user.role.as_str(),
+            status: user.status.as_str(),
+            created_at: user.created_at.to_string(),
+        }
     }
 }
 
@@ -387,8 +401,16 @@ impl From<AgentReply> for AgentBody {
             family: agent.family,
             trust_declared: agent.trust_declared,
             status: agent.status.as_str(),
+            suspended: agent.suspended.map(Into::into),
             created_at: agent.created_at.to_string(),
         }
+    }
+}
+
+impl From<SuspensionReply> for SuspensionBody {
+    fn from(SuspensionReply { by, since, reason }: SuspensionReply) -> Self {
+        let by = by.map(|(id, name)| NamedBody { id: id.to_string(), name });
+        Self { by, since: since.to_string(), reason }
     }
 }
 
@@ -399,6 +421,7 @@ impl From<ResourceReply> for ResourceBody {
             name: resource.name,
             kind: resource.kind,
             description: resource.description,
+            status: resource.status.as_str(),
             created_at: resource.created_at.to_string(),
         }
     }
@@ -456,6 +479,7 @@ impl From<AuditRow> for AuditRowBody {
             action: row.action,
             outcome: row.outcome,
             ids: row.ids,
+            reason: row.reason,
             request_id: row.request_id,
             epoch: row.epoch,
             policies: row.policies.into_iter().map(|(id, version)| AuditPolicyBody { id, version }).collect(),

@@ -33,9 +33,11 @@ use utoipa::{Modify, OpenApi, ToSchema};
     paths(
         probes::healthz, probes::readyz, probes::read_metrics, probes::read_openapi,
         principals::create_tenant,
-        principals::list_users, principals::create_user,
-        principals::list_agents, principals::create_agent,
+        principals::list_users, principals::create_user, principals::read_user,
+        principals::disable_user, principals::enable_user, principals::set_user_role,
+        principals::list_agents, principals::create_agent, principals::read_agent,
         principals::list_resources, principals::create_resource,
+        ask::retire_resource, ask::activate_resource, ask::delete_resource,
         principals::list_keys, principals::create_key, principals::revoke_key,
         principals::whoami, token::exchange_token,
         items::write_item, items::list_items, batch::write_batch,
@@ -86,7 +88,10 @@ struct EveryOperation;
 const UPDATE: &str = "Update";
 
 /// The operations that go without a body: every field of it may be left out.
-const BODY_OPTIONAL: [&str; 13] = [
+const BODY_OPTIONAL: [&str; 16] = [
+    "disable_user",
+    "enable_user",
+    "resume_agent",
     "rollback_item",
     "pin_item",
     "unpin_item",

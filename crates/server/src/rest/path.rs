@@ -92,10 +92,26 @@ verbs! {
     ResourceVerb at "/v1/resources/{id}" also "" {
         /// Call it.
         Call = "call",
+        /// Let nobody call it; what was made with it stays.
+        Retire = "retire",
+        /// Put it back to work.
+        Activate = "activate",
+        /// Let it go for good, and hide what was made with it.
+        Delete = "delete",
+    }
+
+    /// What can be done to a user.
+    UserVerb at "/v1/users/{id}" also "GET,HEAD" {
+        /// Take no credential of the user any more.
+        Disable = "disable",
+        /// Take them again.
+        Enable = "enable",
+        /// Change what the user may administer.
+        Role = "role",
     }
 
     /// What can be done to an agent.
-    AgentVerb at "/v1/agents/{id}" also "" {
+    AgentVerb at "/v1/agents/{id}" also "GET,HEAD" {
         /// Forbid it to write.
         Suspend = "suspend",
         /// Allow it again.

@@ -225,7 +225,7 @@ impl Transport for Grpc {
     }
 
     async fn get(&self, key: &str, id: &str, as_of: Option<&str>) -> Outcome {
-        let asked = GetRequest { id: id.to_owned(), as_of: as_of.map(str::to_owned) };
+        let asked = GetRequest { id: id.to_owned(), as_of: as_of.map(str::to_owned), moderate: None };
         outcome(self.client().get(with_key(key, asked)).await, item_json)
     }
 
@@ -238,7 +238,7 @@ impl Transport for Grpc {
     }
 
     async fn versions(&self, key: &str, id: &str) -> Outcome {
-        let asked = VersionsRequest { id: id.to_owned() };
+        let asked = VersionsRequest { id: id.to_owned(), moderate: None };
         outcome(
             self.client().versions(with_key(key, asked)).await,
             |reply| json!({"versions": reply.versions.into_iter().map(version_json).collect::<Vec<_>>()}),

@@ -349,6 +349,20 @@ pub(crate) struct RevertBody {
     pub(crate) dry_run: Option<bool>,
 }
 
+/// An item that was left as it is.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Skipped)]
+pub(crate) struct SkippedBody {
+    /// The item.
+    #[schema(value_type = ItemIdText)]
+    pub(crate) id: String,
+    /// Why, for programs.
+    #[schema(value_type = String)]
+    pub(crate) code: &'static str,
+    /// Why, for people.
+    pub(crate) message: String,
+}
+
 /// What was, or would be, taken back.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Reverted)]
@@ -361,6 +375,10 @@ pub(crate) struct RevertedBody {
     pub(crate) derived: Vec<String>,
     /// How many were retracted.
     pub(crate) retracted: usize,
+    /// How many went back to a version that is neither the agent's nor derived from what it wrote.
+    pub(crate) rolled_back: usize,
+    /// Those that were left as they are, and why; the same request again goes on with them.
+    pub(crate) skipped: Vec<SkippedBody>,
     /// Whether nothing was done.
     pub(crate) dry_run: bool,
 }

@@ -53,9 +53,25 @@ pub(crate) struct UserBody {
     /// What it may administer.
     #[schema(value_type = RoleWord)]
     pub(crate) role: &'static str,
+    /// Whether it may act.
+    #[schema(value_type = UserStatusWord)]
+    pub(crate) status: &'static str,
     /// Since when.
     #[schema(value_type = TimeText)]
     pub(crate) created_at: String,
+}
+
+/// What a user is to administer.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewRoleOfUser)]
+pub(crate) struct UserRoleBody {
+    /// What it may administer from now on.
+    #[schema(value_type = RoleWord)]
+    pub(crate) role: String,
+    /// Why.
+    #[schema(value_type = Option<ReasonText>)]
+    pub(crate) reason: Option<String>,
 }
 
 /// All users.
@@ -104,9 +120,27 @@ pub(crate) struct AgentBody {
     /// Whether it works.
     #[schema(value_type = AgentStatusWord)]
     pub(crate) status: &'static str,
+    /// Who suspended it, when and why, if it may not write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) suspended: Option<SuspensionBody>,
     /// Since when.
     #[schema(value_type = TimeText)]
     pub(crate) created_at: String,
+}
+
+/// That an agent may not write until it is resumed.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Suspension)]
+pub(crate) struct SuspensionBody {
+    /// The user who suspended it; `null` if the server did by itself.
+    #[schema(required)]
+    pub(crate) by: Option<NamedBody>,
+    /// Since when.
+    #[schema(value_type = TimeText)]
+    pub(crate) since: String,
+    /// Why.
+    #[schema(required)]
+    pub(crate) reason: Option<String>,
 }
 
 /// All agents.
@@ -148,6 +182,9 @@ pub(crate) struct ResourceBody {
     /// What it is.
     #[schema(required)]
     pub(crate) description: Option<String>,
+    /// Whether it can be used.
+    #[schema(value_type = ResourceStatusWord)]
+    pub(crate) status: &'static str,
     /// Since when.
     #[schema(value_type = TimeText)]
     pub(crate) created_at: String,

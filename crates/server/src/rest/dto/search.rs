@@ -58,6 +58,10 @@ pub(crate) struct SearchBody {
     /// Whether it is work that may say something of what others share: later writes to what is shared may be held against it. What
     /// is searched in a declared round is so anyway.
     pub(crate) shared_work: Option<bool>,
+    /// Search as a moderator, for this reason: all that is shared, whatever its edges, and nothing private. Needs `moderate`, by a
+    /// key without an agent.
+    #[schema(value_type = Option<ReasonText>)]
+    pub(crate) moderate: Option<String>,
 }
 
 /// What a search found.

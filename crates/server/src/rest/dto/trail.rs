@@ -43,6 +43,9 @@ pub(crate) struct AuditRowBody {
     pub(crate) outcome: String,
     /// What it concerned.
     pub(crate) ids: Vec<String>,
+    /// Why, if it was done as a moderator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
     /// The request.
     #[schema(required)]
     pub(crate) request_id: Option<String>,

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use tabellion_core::access::{Power, Role};
 use tabellion_core::gate::{GateName, Hold, Strictness};
 use tabellion_core::item::{Classification, Layer, Operation, Status, Tier, TierWish};
-use tabellion_core::log::{AgentStatus, Decision, LogName, Recheck};
+use tabellion_core::log::{AgentStatus, Decision, LogName, Recheck, ResourceStatus, UserStatus};
 use tabellion_core::orchestrate::History;
 use tabellion_core::policy::{Class, Day, PrivateParents, Scalar, Share};
 use tabellion_core::provenance::SourceType;
@@ -76,6 +76,8 @@ text_type! {
     StatusWord, "Status", one_of(Status::ALL.iter().map(|word| word.as_str()));
     RoleWord, "Role", one_of(Role::ALL.iter().map(|word| word.as_str()));
     AgentStatusWord, "AgentStatus", one_of(AgentStatus::ALL.iter().map(|word| word.as_str()));
+    UserStatusWord, "UserStatus", one_of(UserStatus::ALL.iter().map(|word| word.as_str()));
+    ResourceStatusWord, "ResourceStatus", one_of(ResourceStatus::ALL.iter().map(|word| word.as_str()));
     GraphWord, "Graph", one_of(["ua", "ar"].into_iter())
         .description(Some("`ua`: which user may invoke which agent; `ar`: which agent may use which resource"));
     HindranceWord, "HindranceReason", one_of(["private", "agent_revoked", "resource_revoked", "role", "clearance", "policy"].into_iter());

@@ -192,7 +192,7 @@ async fn suspend_agent(
 ///
 /// For admins.
 #[utoipa::path(
-    post, path = "/v1/agents/{id}:resume", tag = "governance", request_body = WhyBody,
+    post, path = "/v1/agents/{id}:resume", tag = "governance", request_body = ReasonBody,
     params(("id" = ReferenceText, Path, description = "the agent, by id or name")),
     responses(
         (status = 200, description = "resumed", body = SetBody),
@@ -204,15 +204,17 @@ async fn resume_agent(
     app: &App,
     call: &Call,
     id: &str,
-    AdminBody(body): AdminBody<WhyBody>,
+    AdminBody(body): AdminBody<ReasonBody>,
 ) -> Answer<SetBody> {
-    Ok(Json(SetBody { token: app.engine().suspend(call, id, false, &body.reason).await? }))
+    let reason = body.reason.unwrap_or_default();
+    Ok(Json(SetBody { token: app.engine().suspend(call, id, false, &reason).await? }))
 }
 
 /// Take back what an agent wrote in a period
 ///
-/// Retracts the items that it wrote and those that derive from them, as far as the caller may see them; with `dry_run` it
-/// only names them.
+/// Each item that it wrote and each that derives from one goes back to the newest version that is neither, or is retracted if there
+/// is none: the caller's own, and for a moderator all that is shared. With `dry_run` it only names them. What was left is told with
+/// the reason; the same request again goes on with it.
 #[utoipa::path(
     post, path = "/v1/agents/{id}:revert", tag = "governance", request_body = RevertBody,
     params(("id" = ReferenceText, Path, description = "the agent, by id or name")),

@@ -79,6 +79,7 @@ pub(crate) async fn update_item(
         ("layer" = Option<LayerWord>, Query, description = "only this layer", nullable = false),
         ("limit" = Option<u64>, Query, description = "at most this many", nullable = false, minimum = 1, maximum = 500),
         ("cursor" = Option<TokenText>, Query, description = "where the page before said to go on", nullable = false),
+        ("moderate" = Option<ReasonText>, Query, description = "read as a moderator, for this reason: what is shared, whatever its edges", nullable = false),
     ),
     responses((status = 200, description = "one page", body = ItemsBody))
 )]
@@ -93,7 +94,9 @@ pub(crate) async fn list_items(
         limit: params.number("limit"),
         cursor: params.text("cursor"),
     };
+    let moderate = params.text("moderate");
     params.finish()?;
+    let call = app.engine().moderating(call, moderate).await.map_err(in_query)?;
     Ok(Json(app.engine().list(&call, query).await.map_err(in_query)?.into()))
 }
 
@@ -103,6 +106,7 @@ pub(crate) async fn list_items(
     params(
         ("id" = ItemIdText, Path, description = "the item"),
         ("as_of" = Option<AsOfText>, Query, description = "content as it stood at this time, or at this token", nullable = false),
+        ("moderate" = Option<ReasonText>, Query, description = "read as a moderator, for this reason: what is shared, whatever its edges", nullable = false),
     ),
     responses(
         (status = 200, description = "the item", body = ItemBody),
@@ -116,15 +120,19 @@ pub(crate) async fn read_item(
     Id(id): Id,
     mut params: Params,
 ) -> Answer<ItemBody> {
-    let as_of = params.text("as_of");
+    let (as_of, moderate) = (params.text("as_of"), params.text("moderate"));
     params.finish()?;
+    let call = app.engine().moderating(call, moderate).await.map_err(in_query)?;
     Ok(Json(app.engine().get(&call, &id, as_of.as_deref()).await.map_err(in_query)?.into()))
 }
 
 /// List the versions of an item
 #[utoipa::path(
     get, path = "/v1/items/{id}/versions", tag = "items",
-    params(("id" = ItemIdText, Path, description = "the item")),
+    params(
+        ("id" = ItemIdText, Path, description = "the item"),
+        ("moderate" = Option<ReasonText>, Query, description = "read as a moderator, for this reason: what is shared, whatever its edges", nullable = false),
+    ),
     responses(
         (status = 200, description = "its versions", body = VersionsBody),
         (status = 404, description = "missing or hidden", body = RefusalBody),
@@ -135,8 +143,11 @@ pub(crate) async fn list_versions(
     State(app): State<Arc<App>>,
     Authenticated(call): Authenticated,
     Id(id): Id,
-    _: NoParams,
+    mut params: Params,
 ) -> Answer<VersionsBody> {
+    let moderate = params.text("moderate");
+    params.finish()?;
+    let call = app.engine().moderating(call, moderate).await.map_err(in_query)?;
     let versions = app.engine().versions(&call, &id).await?;
     Ok(Json(VersionsBody { versions: versions.into_iter().map(Into::into).collect() }))
 }
@@ -147,6 +158,7 @@ pub(crate) async fn list_versions(
     params(
         ("id" = ItemIdText, Path, description = "the item"),
         ("version" = Option<VersionIdText>, Query, description = "the head unless given", nullable = false),
+        ("moderate" = Option<ReasonText>, Query, description = "read as a moderator, for this reason: what is shared, whatever its edges", nullable = false),
     ),
     responses(
         (status = 200, description = "the signed record", body = ProvenanceBody),
@@ -160,8 +172,9 @@ pub(crate) async fn read_provenance(
     Id(id): Id,
     mut params: Params,
 ) -> Answer<Provenance> {
-    let version = params.text("version");
+    let (version, moderate) = (params.text("version"), params.text("moderate"));
     params.finish()?;
+    let call = app.engine().moderating(call, moderate).await.map_err(in_query)?;
     Ok(Json(app.engine().provenance(&call, &id, version.as_deref()).await.map_err(in_query)?))
 }
 
@@ -362,7 +375,8 @@ pub(crate) async fn search(
     State(app): State<Arc<App>>,
     Authenticated(call): Authenticated,
     _: NoParams,
-    MemoryBody(body): MemoryBody<SearchBody>,
+    MemoryBody(mut body): MemoryBody<SearchBody>,
 ) -> Answer<FoundBody> {
+    let call = app.engine().moderating(call, body.moderate.take()).await?;
     Ok(Json(app.engine().search(&call, body.into()).await?.into()))
 }

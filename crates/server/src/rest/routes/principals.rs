@@ -7,11 +7,13 @@ use crate::rest::body::AdminBody;
 use crate::rest::call::Authenticated;
 use crate::rest::dto::*;
 use crate::rest::params::NoParams;
-use crate::rest::path::Id;
+use crate::rest::path::{Id, UserVerb, Verbed};
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRequest, Request, State};
 use axum::http::StatusCode;
 use std::sync::Arc;
+use tabellion_core::log::UserStatus;
+use tabellion_engine::Call;
 use tabellion_engine::reply::NewAgent;
 
 /// Make a tenant
@@ -65,6 +67,119 @@ pub(crate) async fn list_users(
     Ok(Json(UsersBody { users: users.into_iter().map(Into::into).collect() }))
 }
 
+/// Read a user
+#[utoipa::path(
+    get, path = "/v1/users/{id}", tag = "principals",
+    params(("id" = ReferenceText, Path, description = "the user, by id or name")),
+    responses(
+        (status = 200, description = "the user", body = UserBody),
+        (status = 404, description = "no such user", body = RefusalBody),
+    )
+)]
+pub(crate) async fn read_user(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    Id(id): Id,
+    _: NoParams,
+) -> Answer<UserBody> {
+    Ok(Json(app.engine().user(&call, &id).await?.into()))
+}
+
+/// `POST /v1/users/{id}:verb`: one route, as many operations as there are verbs.
+pub(crate) async fn act_on_user(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    Verbed { id, verb }: Verbed<UserVerb>,
+    _: NoParams,
+    request: Request,
+) -> Answer<UserBody> {
+    match verb {
+        UserVerb::Disable => {
+            disable_user(&app, &call, &id, AdminBody::from_request(request, &app).await?).await
+        }
+        UserVerb::Enable => {
+            enable_user(&app, &call, &id, AdminBody::from_request(request, &app).await?).await
+        }
+        UserVerb::Role => {
+            set_user_role(&app, &call, &id, AdminBody::from_request(request, &app).await?).await
+        }
+    }
+}
+
+/// Disable a user
+///
+/// From the next request on no key or token of the user is taken, no edge of the user counts, and what the user wrote that still waits is not
+/// committed. What the user shared stays.
+#[utoipa::path(
+    post, path = "/v1/users/{id}:disable", tag = "principals", request_body = ReasonBody,
+    params(("id" = ReferenceText, Path, description = "the user, by id or name")),
+    responses(
+        (status = 200, description = "disabled", body = UserBody),
+        (status = 404, description = "no such user", body = RefusalBody),
+        (status = 409, description = "it is the last active admin", body = RefusalBody),
+    )
+)]
+async fn disable_user(
+    app: &App,
+    call: &Call,
+    id: &str,
+    AdminBody(body): AdminBody<ReasonBody>,
+) -> Answer<UserBody> {
+    set_user_status(app, call, id, UserStatus::Disabled, body).await
+}
+
+/// Enable a user again
+#[utoipa::path(
+    post, path = "/v1/users/{id}:enable", tag = "principals", request_body = ReasonBody,
+    params(("id" = ReferenceText, Path, description = "the user, by id or name")),
+    responses(
+        (status = 200, description = "active", body = UserBody),
+        (status = 404, description = "no such user", body = RefusalBody),
+        (status = 409, description = "the state forbids it", body = RefusalBody),
+    )
+)]
+async fn enable_user(
+    app: &App,
+    call: &Call,
+    id: &str,
+    AdminBody(body): AdminBody<ReasonBody>,
+) -> Answer<UserBody> {
+    set_user_status(app, call, id, UserStatus::Active, body).await
+}
+
+async fn set_user_status(
+    app: &App,
+    call: &Call,
+    id: &str,
+    status: UserStatus,
+    ReasonBody { reason }: ReasonBody,
+) -> Answer<UserBody> {
+    let reason = reason.unwrap_or_default();
+    Ok(Json(app.engine().set_user_status(call, id, status, &reason).await?.into()))
+}
+
+/// Change what a user may administer
+///
+/// For who holds all that the user may administer before and after.
+#[utoipa::path(
+    post, path = "/v1/users/{id}:role", tag = "principals", request_body = UserRoleBody,
+    params(("id" = ReferenceText, Path, description = "the user, by id or name")),
+    responses(
+        (status = 200, description = "changed", body = UserBody),
+        (status = 404, description = "no such user", body = RefusalBody),
+        (status = 409, description = "it is the last active admin", body = RefusalBody),
+    )
+)]
+async fn set_user_role(
+    app: &App,
+    call: &Call,
+    id: &str,
+    AdminBody(UserRoleBody { role, reason }): AdminBody<UserRoleBody>,
+) -> Answer<UserBody> {
+    let reason = reason.unwrap_or_default();
+    Ok(Json(app.engine().set_user_role(call, id, &role, &reason).await?.into()))
+}
+
 /// Make an agent
 #[utoipa::path(
     post, path = "/v1/agents", tag = "principals", request_body = NewAgentBody,
@@ -97,6 +212,26 @@ pub(crate) async fn list_agents(
 ) -> Answer<AgentsBody> {
     let agents = app.engine().agents(&call).await?;
     Ok(Json(AgentsBody { agents: agents.into_iter().map(Into::into).collect() }))
+}
+
+/// Read an agent
+///
+/// For who makes agents, sets policies or moderates.
+#[utoipa::path(
+    get, path = "/v1/agents/{id}", tag = "principals",
+    params(("id" = ReferenceText, Path, description = "the agent, by id or name")),
+    responses(
+        (status = 200, description = "the agent", body = AgentBody),
+        (status = 404, description = "no such agent", body = RefusalBody),
+    )
+)]
+pub(crate) async fn read_agent(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    Id(id): Id,
+    _: NoParams,
+) -> Answer<AgentBody> {
+    Ok(Json(app.engine().agent(&call, &id).await?.into()))
 }
 
 /// Make a resource

@@ -53,6 +53,7 @@ pub(crate) fn readiness(phase: Phase) -> Response {
 )]
 pub(crate) async fn read_metrics(State(app): State<Arc<App>>) -> ([(HeaderName, &'static str); 1], String) {
     metrics::kept_apart(app.engine().kept_apart());
+    metrics::suspended_agents(app.engine().suspended_agents());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics::render())
 }
 

@@ -1,12 +1,12 @@
 //! What people set: policies and schemas, agents that may not write, items under suspicion (GOV-2.1, 11.9, 11.10).
 
-use crate::Call;
 use crate::change::{Change, checked, moderated};
 use crate::read::item_id;
 use crate::reply::{ChangeStatus, Changed, Quarantined, Reverted, Skipped};
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
+use crate::{Call, anomaly};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -17,7 +17,7 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Strictness, WriteRequest, is_public_key};
 use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
 use tabellion_core::item::Layer;
-use tabellion_core::log::{Event, Lsn, Payload};
+use tabellion_core::log::{Event, Lsn, PairHold, Payload, UserAgentPair};
 use tabellion_core::policy::{PolicyKind, SharingPolicy};
 use tabellion_core::schema::{CompiledSchema, Schema};
 use tabellion_core::time::Timestamp;
@@ -281,18 +281,47 @@ pub(crate) async fn suspend(
     suspended: bool,
     reason: &str,
 ) -> Result<String, Refusal> {
-    let found = call.caller.must(Power::Policies).and_then(|()| {
-        checked(Some(reason))?;
-        agent_id(tenant, agent)
-    });
+    let found = checked(Some(reason)).and_then(|_| agent_to_suspend(tenant, call, agent, suspended));
     let action = if suspended { "suspend_agent" } else { "resume_agent" };
     let agent = match found {
         Ok(agent) => agent,
         Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
     };
-    let event = if suspended { Event::AgentSuspended { agent } } else { Event::AgentResumed { agent } };
+    let user = call.caller.user();
+    let is_steward = call.caller.may(Power::Policies);
+    let event = match suspended {
+        true => Event::AgentSuspended { agent },
+        false if is_steward => Event::AgentResumed { agent },
+        false => Event::PairReleased(UserAgentPair { user, agent }),
+    };
+    let released: Vec<PairHold> = {
+        let views = tenant.shared.views.read();
+        let of_agent = views.holds.all(tenant.now()).map(|standing| &standing.hold);
+        let of_agent = of_agent.filter(|hold| hold.agent == agent && (is_steward || hold.user == user));
+        of_agent.filter(|_| !suspended).cloned().collect()
+    };
     let touch = Touch::Name("agent", agent.to_string());
-    set(tenant, call, event, Payload::Reason(reason.to_owned()), touch, action).await
+    let token = set(tenant, call, event, Payload::Reason(reason.to_owned()), touch, action).await?;
+    for hold in &released {
+        anomaly::announce(tenant, "resumed", hold);
+    }
+    Ok(token)
+}
+
+/// The agent that the caller may suspend or resume. A person may end what holds their own agent for themselves.
+fn agent_to_suspend(tenant: &Tenant, call: &Call, agent: &str, suspended: bool) -> Result<AgentId, Refusal> {
+    let caller = &call.caller;
+    let refusal = match caller.must(Power::Policies) {
+        Ok(()) => return agent_id(tenant, agent),
+        Err(refusal) => refusal,
+    };
+    if suspended || !caller.is_person() {
+        return Err(refusal);
+    }
+    let own = agent_id(tenant, agent)
+        .ok()
+        .filter(|agent| tenant.shared.views.read().holds.of(caller.user(), *agent, tenant.now()).is_some());
+    own.ok_or(refusal)
 }
 
 fn agent_id(tenant: &Tenant, name: &str) -> Result<AgentId, Refusal> {

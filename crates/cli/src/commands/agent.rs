@@ -60,7 +60,7 @@ pub(crate) struct Suspend {
     reason: String,
 }
 
-/// Let a suspended agent write again
+/// Let an agent write again that is suspended, or whose writes are held
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -223,12 +223,23 @@ fn sheet(agents: &[Value]) -> Sheet {
         ("suspended", Kind::Text),
         ("specialisation", Kind::Text),
         ("since", Kind::Time),
+        ("holds", Kind::Text),
     ];
     let mut sheet = Sheet::new(columns).or("no agents");
     for agent in agents {
         let [id, name, status, specialisation, since] =
             ["id", "name", "status", "specialisation", "created_at"].map(|name| field(agent, name));
-        sheet.row([id, name, status, suspended(agent), specialisation, since]);
+        sheet.row([id, name, status, suspended(agent), specialisation, since, holds(agent)]);
     }
     sheet
+}
+
+/// For whom an agent's writes are held or suspended, why and until when.
+fn holds(agent: &Value) -> String {
+    let one = |hold: &Value| {
+        let user = hold.get("user").map(|user| field(user, "name")).unwrap_or_default();
+        let [action, reason, until] = ["action", "reason", "until"].map(|name| field(hold, name));
+        format!("{action} for {user}: {reason}, until {until}")
+    };
+    rows(agent, "holds").iter().map(one).collect::<Vec<_>>().join("; ")
 }

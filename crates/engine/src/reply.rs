@@ -10,8 +10,8 @@ mod trust;
 pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, PairToken, WhoReply};
 pub use ask::{AskQuery, AskReply, CallReply, TurnReply, Usage};
 pub use governed::{
-    Decided, Feedback, Flag, Ground, KeptReply, Quarantined, Reverified, Reverted, ReviewReply, Skipped,
-    Verdict,
+    Decided, Feedback, Flag, Ground, HoldReply, KeptReply, Quarantined, Reverified, Reverted, ReviewReply,
+    Skipped, Verdict,
 };
 pub use relations::{PathReply, PathsQuery, PathsReply, StepReply};
 pub use roles::{MemberReply, RoleDraft, RoleReply};
@@ -27,7 +27,7 @@ use tabellion_core::error::Code;
 use tabellion_core::gate::{Against, GateName};
 use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, SearchId, TenantId, UserId, VersionId};
 use tabellion_core::item::{Content, Layer, Operation, Status, Tier};
-use tabellion_core::log::{AgentStatus, LogName, PairAction, ResourceStatus, SignedHead, UserStatus};
+use tabellion_core::log::{AgentStatus, LogName, ResourceStatus, SignedHead, UserStatus};
 use tabellion_core::provenance::Evidence;
 use tabellion_core::time::{Period, Timestamp};
 
@@ -374,21 +374,6 @@ pub struct AgentReply {
     pub created_at: Timestamp,
     /// For which users its writes are held or suspended now.
     pub holds: Vec<HoldReply>,
-}
-
-/// That writes of an agent for a user are unlike those before, and what becomes of them (AM-5).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HoldReply {
-    /// The user, and their name.
-    pub user: (UserId, String),
-    /// Whether each waits for a person or is refused.
-    pub action: PairAction,
-    /// What is unlike before.
-    pub reason: String,
-    /// Since when.
-    pub since: Timestamp,
-    /// When it ends by itself.
-    pub until: Timestamp,
 }
 
 /// Who suspended an agent, when and why.

@@ -273,55 +273,94 @@ async fn set(
     }
 }
 
-/// Forbids an agent to write, or allows it again.
+/// Forbids an agent to write, for everybody.
 pub(crate) async fn suspend(
     tenant: &Tenant,
     call: &Call,
     agent: &str,
-    suspended: bool,
     reason: &str,
 ) -> Result<String, Refusal> {
-    let found = checked(Some(reason)).and_then(|_| agent_to_suspend(tenant, call, agent, suspended));
-    let action = if suspended { "suspend_agent" } else { "resume_agent" };
-    let agent = match found {
-        Ok(agent) => agent,
-        Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
+    let found = call.caller.must(Power::Policies).and_then(|()| {
+        checked(Some(reason))?;
+        agent_id(tenant, agent)
+    });
+    match found {
+        Ok(agent) => {
+            set_agent(tenant, call, agent, Event::AgentSuspended { agent }, (reason, "suspend_agent")).await
+        }
+        Err(refusal) => Err(tenant.refused(call, "suspend_agent", Vec::new(), refusal).await),
+    }
+}
+
+/// Allows an agent to write again: for everybody, or only for the user whose writes are held. A person may do the latter for
+/// themselves.
+pub(crate) async fn resume(
+    tenant: &Tenant,
+    call: &Call,
+    agent: &str,
+    user: Option<&str>,
+    reason: &str,
+) -> Result<String, Refusal> {
+    let found = checked(Some(reason)).and_then(|_| to_resume(tenant, call, agent, user));
+    let (agent, user) = match found {
+        Ok(found) => found,
+        Err(refusal) => return Err(tenant.refused(call, "resume_agent", Vec::new(), refusal).await),
     };
-    let user = call.caller.user();
-    let is_steward = call.caller.may(Power::Policies);
-    let event = match suspended {
-        true => Event::AgentSuspended { agent },
-        false if is_steward => Event::AgentResumed { agent },
-        false => Event::PairReleased(UserAgentPair { user, agent }),
+    let event = match user {
+        None => Event::AgentResumed { agent },
+        Some(user) => Event::PairReleased(UserAgentPair { user, agent }),
     };
     let released: Vec<PairHold> = {
         let views = tenant.shared.views.read();
-        let of_agent = views.holds.all(tenant.now()).map(|standing| &standing.hold);
-        let of_agent = of_agent.filter(|hold| hold.agent == agent && (is_steward || hold.user == user));
-        of_agent.filter(|_| !suspended).cloned().collect()
+        let held = views.holds.all(tenant.now()).map(|standing| &standing.hold);
+        held.filter(|hold| hold.agent == agent && user.is_none_or(|user| user == hold.user))
+            .cloned()
+            .collect()
     };
-    let touch = Touch::Name("agent", agent.to_string());
-    let token = set(tenant, call, event, Payload::Reason(reason.to_owned()), touch, action).await?;
+    let token = set_agent(tenant, call, agent, event, (reason, "resume_agent")).await?;
     for hold in &released {
         anomaly::announce(tenant, "resumed", hold);
     }
     Ok(token)
 }
 
-/// The agent that the caller may suspend or resume. A person may end what holds their own agent for themselves.
-fn agent_to_suspend(tenant: &Tenant, call: &Call, agent: &str, suspended: bool) -> Result<AgentId, Refusal> {
+async fn set_agent(
+    tenant: &Tenant,
+    call: &Call,
+    agent: AgentId,
+    event: Event,
+    (reason, action): (&str, &str),
+) -> Result<String, Refusal> {
+    let touch = Touch::Name("agent", agent.to_string());
+    set(tenant, call, event, Payload::Reason(reason.to_owned()), touch, action).await
+}
+
+/// The agent to resume, and for whom; nobody for everybody.
+fn to_resume(
+    tenant: &Tenant,
+    call: &Call,
+    agent: &str,
+    user: Option<&str>,
+) -> Result<(AgentId, Option<UserId>), Refusal> {
     let caller = &call.caller;
-    let refusal = match caller.must(Power::Policies) {
-        Ok(()) => return agent_id(tenant, agent),
-        Err(refusal) => refusal,
-    };
-    if suspended || !caller.is_person() {
-        return Err(refusal);
+    if let Err(refusal) = caller.must(Power::Policies) {
+        let own = || {
+            let views = tenant.shared.views.read();
+            let agent = views.identity.find_agent(agent)?.id;
+            let is_own = user.is_none_or(|name| {
+                views.identity.find_user(name).is_some_and(|user| user.id == caller.user())
+            });
+            (is_own && views.holds.of(caller.user(), agent, tenant.now()).is_some()).then_some(agent)
+        };
+        let own = if caller.is_person() { own() } else { None };
+        return own.map(|agent| (agent, Some(caller.user()))).ok_or(refusal);
     }
-    let own = agent_id(tenant, agent)
-        .ok()
-        .filter(|agent| tenant.shared.views.read().holds.of(caller.user(), *agent, tenant.now()).is_some());
-    own.ok_or(refusal)
+    let agent = agent_id(tenant, agent)?;
+    let Some(name) = user else { return Ok((agent, None)) };
+    let views = tenant.shared.views.read();
+    let missing = || Refusal::new(Code::NotFound, "no such user");
+    let user = views.identity.find_user(name).ok_or_else(missing)?.id;
+    Ok((agent, Some(user)))
 }
 
 fn agent_id(tenant: &Tenant, name: &str) -> Result<AgentId, Refusal> {

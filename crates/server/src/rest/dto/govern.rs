@@ -371,6 +371,19 @@ pub(crate) struct WhyBody {
     pub(crate) reason: String,
 }
 
+/// Why an agent may write again, and for whom.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Resume)]
+pub(crate) struct ResumeBody {
+    /// Why.
+    #[schema(value_type = Option<ReasonText>)]
+    pub(crate) reason: Option<String>,
+    /// Only for this user, by id or name; for everybody unless given.
+    #[schema(value_type = Option<ReferenceText>)]
+    pub(crate) user: Option<String>,
+}
+
 /// What of an agent's writes is taken back.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -179,7 +179,7 @@ def test_hold_survives_a_restart_and_ends_by_itself(alone):
     assert holds(world, bot) == []
 
 
-@pytest.mark.parametrize("by", ["admin", "owner"])
+@pytest.mark.parametrize("by", ["admin", "admin for the user", "owner"])
 def test_person_ends_a_hold(alone, by):
     """AM-5: `agent resume` ends it, by an admin for every user and by a person for themselves; nobody else may."""
     world = alone("standard")
@@ -191,7 +191,12 @@ def test_person_ends_a_hold(alone, by):
         caller.refused("POST", path, {"reason": "x"}, status=403, code="FORBIDDEN")
     bot.held(novel())
     events = Events(ana)
-    (world.chief if by == "admin" else ana).ask("POST", path, {"reason": "looked at it"})
+    if by == "admin for the user":
+        world.chief.ask("POST", path, {"reason": "not that one", "user": stranger.name})
+        bot.held(novel())
+        world.chief.refused("POST", path, {"reason": "x", "user": "nobody"}, status=404, code="NOT_FOUND")
+    more = {"user": ana.name} if by == "admin for the user" else {}
+    (ana if by == "owner" else world.chief).ask("POST", path, {"reason": "looked at it", **more})
     assert holds(world, bot) == []
     committed(bot.send(novel()))
     notice = eventually(lambda: [data for event, data in events.heard if event == "pair"])[0]

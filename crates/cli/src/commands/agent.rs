@@ -65,10 +65,14 @@ pub(crate) struct Suspend {
 #[command(after_help = "\
 Examples:
   tabellion agent resume market
-  tabellion agent resume market --reason \"the feed was mended\"")]
+  tabellion agent resume market --reason \"the feed was mended\"
+  tabellion agent resume market --user ana --reason \"a new task\"    ends what holds it for ana alone")]
 pub(crate) struct Resume {
     /// The agent, by name or id
     name: String,
+    /// Only for this user, by name or id
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
     /// Why
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -141,8 +145,13 @@ pub(super) fn run(args: &Agent, context: &Context) -> anyhow::Result<ExitCode> {
             context.output.reply(&reply, |value| sheet(rows(value, "agents")))
         }
         Agent::Suspend(Suspend { name, reason }) => act(context, name, ("suspend", "suspended"), reason),
-        Agent::Resume(Resume { name, reason }) => {
-            act(context, name, ("resume", "resumed"), reason.as_deref().unwrap_or_default())
+        Agent::Resume(Resume { name, user, reason }) => {
+            let mut body = json!({});
+            set(&mut body, "reason", reason.as_deref());
+            set(&mut body, "user", user.as_deref());
+            let path = format!("/v1/agents/{}:resume", segment(name));
+            let reply = client.ask(Ask::new("POST", &path).json(&body))?;
+            context.output.reply(&reply, |_| done("resumed", name))
         }
         Agent::Retire(Retire { name, reason }) => act(context, name, ("retire", "retired"), reason),
         Agent::Activate(Activate { name, reason }) => act(context, name, ("activate", "active"), reason),

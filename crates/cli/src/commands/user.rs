@@ -51,7 +51,7 @@ pub(super) fn run(args: &User, context: &Context) -> anyhow::Result<ExitCode> {
 }
 
 fn sheet(users: &[Value]) -> Sheet {
-    let columns = [("id", Kind::Word), ("name", Kind::Word), ("role", Kind::Word), ("since", Kind::Time)];
+    let columns = [("id", Kind::Id), ("name", Kind::Word), ("role", Kind::Word), ("since", Kind::Time)];
     let mut sheet = Sheet::new(columns).or("no users");
     for user in users {
         sheet.row(["id", "name", "role", "created_at"].map(|name| field(user, name)));

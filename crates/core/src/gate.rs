@@ -5,6 +5,7 @@
 
 mod bounds;
 mod calibration;
+mod conflict;
 mod consensus;
 mod contradiction;
 mod dedup;
@@ -26,6 +27,7 @@ mod schema;
 mod strictness;
 
 pub use bounds::Bounds;
+pub use conflict::OnConflict;
 pub use consensus::Consensus;
 pub use contradiction::{Against, contradictions};
 pub use dedup::{SEMANTIC_MIN, duplicate};
@@ -149,8 +151,7 @@ pub struct Assessment {
 }
 
 impl Assessment {
-    fn of(request: &WriteRequest, facts: &GateFacts) -> Self {
-        let against = contradictions(facts);
+    fn of(request: &WriteRequest, facts: &GateFacts, against: Vec<Against>) -> Self {
         let (fact, authority) = (fact_score(&facts.evidence), authority(&facts.evidence));
         let approved = facts.approval.is_some();
         let standing =
@@ -277,6 +278,16 @@ impl Admitted {
         &self.parents
     }
 
+    /// The statements whose place it takes: all that it replaces but an earlier wording of itself, which is `edited`.
+    #[must_use]
+    pub fn superseded(&self, edited: Option<VersionId>) -> Vec<VersionId> {
+        let is_statement = |parent: &&VersionId| match self.operation {
+            Operation::Insert | Operation::Supersede => true,
+            Operation::Update => Some(**parent) != edited,
+        };
+        self.parents.iter().filter(is_statement).copied().collect()
+    }
+
     /// The canonical content.
     #[must_use]
     pub fn content(&self) -> &[u8] {
@@ -337,7 +348,8 @@ pub fn judge(
     procedure::check(&request, facts, &content, rules.factual)?;
     remote::check(facts, GateName::Schema)?;
     passed(GateName::Schema);
-    let assessment = Assessment::of(&request, facts);
+    let (superseded, against) = contradiction::divide(&request, facts, contradictions(facts));
+    let assessment = Assessment::of(&request, facts, against);
     knowledge::check(facts, rules.factual)?;
     evidence::check(&request, facts, rules.factual)?;
     let factual = factual::check(&request, facts, rules.factual)?;
@@ -377,7 +389,7 @@ pub fn judge(
         let held = Held { request, tier, hold, causes, assessment, content, calibration };
         return Ok(Judged::Held(Box::new(held)));
     }
-    admit(request, caller, facts, Found { tier, content, assessment, merging })
+    admit(request, caller, facts, Found { tier, content, assessment, superseded, merging })
         .map(|admitted| Judged::Admitted(Box::new(admitted)))
 }
 
@@ -386,6 +398,8 @@ struct Found {
     tier: Tier,
     content: Vec<u8>,
     assessment: Assessment,
+    /// What it contradicts and replaces.
+    superseded: Vec<Against>,
     merging: Option<(Known, Box<Content>)>,
 }
 
@@ -396,14 +410,12 @@ fn admit(
     found: Found,
 ) -> Result<Admitted, Refusal> {
     let class = facts.class(caller.agent(), &request, found.tier);
-    // What a person approved against takes the place of what it speaks against.
-    let superseded: Vec<VersionId> = match &facts.approval {
-        Some(_) => {
-            let own = |one: &&Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.own);
-            found.assessment.against.iter().filter(own).map(|one| one.known.version).collect()
-        }
-        None => Vec::new(),
-    };
+    // What a person approves replaces what it contradicts, unless both are to stay.
+    let replaces = facts.approval.is_some() && facts.on_conflict != Some(OnConflict::KeepBoth);
+    let own = |one: &&Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.own);
+    let approved = found.assessment.against.iter().filter(own).filter(|_| replaces);
+    let superseded: Vec<VersionId> =
+        approved.chain(&found.superseded).map(|one| one.known.version).collect();
     let replaced = facts.replaced.iter().map(|version| version.id);
     let merged = match found.merging {
         None => None,

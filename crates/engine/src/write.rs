@@ -2,6 +2,7 @@
 
 mod asked;
 mod commit;
+mod conflict;
 mod facts;
 mod flight;
 mod heads;
@@ -122,6 +123,7 @@ async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner)
         let (gate, reason) = (gate.as_str(), refusal.code.as_str());
         metrics::counter!("memory_write_rejected_total", "gate" => gate, "reason" => reason).increment(1);
     }
+    let refusal = conflict::with_texts(tenant, call, refusal);
     Err(kept::refused(tenant, call, &body, refusal))
 }
 
@@ -395,6 +397,7 @@ pub(crate) fn deferred(deferral: Deferral) -> Written {
         shared: None,
         owed: None,
         against: Vec::new(),
+        superseded: Vec::new(),
     }
 }
 
@@ -404,6 +407,8 @@ pub(crate) struct Landed {
     item: ItemId,
     version: VersionId,
     against: Vec<Against>,
+    /// The statements whose place it takes.
+    superseded: Vec<VersionId>,
     layer: Layer,
     /// The copy for others, if there is one.
     shared: Option<ItemId>,
@@ -426,6 +431,7 @@ impl Landed {
             shared: self.shared,
             owed: None,
             against: self.against,
+            superseded: conflict::shown(tenant, call, &self.superseded),
         }
     }
 }
@@ -434,7 +440,8 @@ pub(crate) fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -
     let views = tenant.shared.views.read();
     let known = views.items.find_version(version).ok_or_else(Refusal::not_found)?;
     let item = views.items.item_of(known).ok_or_else(Refusal::not_found)?;
-    Ok(Written {
+    let superseded = conflict::superseded_by(&views.items, known);
+    let written = Written {
         status: WriteStatus::AlreadyCommitted,
         id: Some(item.id),
         version: Some(version),
@@ -444,7 +451,10 @@ pub(crate) fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -
         shared: views.items.copy_of(item.id).map(|copy| copy.id),
         owed: kept::owing(tenant, version)?,
         against: Vec::new(),
-    })
+        superseded: Vec::new(),
+    };
+    drop(views);
+    Ok(Written { superseded: conflict::shown(tenant, call, &superseded), ..written })
 }
 
 /// What the gates made of a write.

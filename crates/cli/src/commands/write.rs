@@ -17,6 +17,7 @@ const TEXT_BYTES_MAX: u64 = 65_536;
 Examples:
   tabellion write \"Port 8080 serves the API\" --key \"API port\"
   tabellion write \"Port 9090 serves the API\" --update itm_…
+  tabellion write "The deploy window is Friday" --on-conflict keep_both
   git log -1 --format=%B | tabellion write - --layer semantic --tag release
   tabellion write \"Ana prefers tea\" --confidence 0.9 --field session=3 --field guests:=4 \\
     --evidence '{\"source_type\":\"human_input\",\"source_uri\":\"chat://42\",\"accessed_at\":\"2026-11-15T00:00:00Z\"}'
@@ -94,6 +95,9 @@ pub(crate) struct Write {
     /// A UUID that makes a repeated request harmless
     #[arg(long, value_name = "UUID")]
     request_id: Option<String>,
+    /// What to do if it contradicts something known (default: a newer statement replaces one's own older one)
+    #[arg(long, value_parser = ["supersede", "keep_both", "review", "reject"])]
+    on_conflict: Option<String>,
     /// Be judged by a stricter policy than the tenant's
     #[arg(long, value_parser = ["open", "standard", "strict"])]
     write_policy: Option<String>,
@@ -162,6 +166,7 @@ fn body(args: Write) -> anyhow::Result<Value> {
     set(&mut body, "expected_version", args.expected_version);
     set(&mut body, "request_id", args.request_id);
     set(&mut body, "write_policy", args.write_policy);
+    set(&mut body, "on_conflict", args.on_conflict);
     set(&mut body, "deadline", args.deadline);
     Ok(body)
 }

@@ -1,6 +1,6 @@
 //! What the engine gathers before the gates run, all of it under the caller's predicate.
 
-use super::{Bounds, Consensus, KnowledgeWord, RemoteFinding, Strictness, WriteRequest};
+use super::{Bounds, Consensus, KnowledgeWord, OnConflict, RemoteFinding, Strictness, WriteRequest};
 use crate::claim::Contradiction;
 use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
 use crate::item::Tier;
@@ -34,6 +34,9 @@ pub struct Neighbour {
     pub approved: bool,
     /// Whether it is of the writer's own user and of the tier that is written to: only then may the write take its place.
     pub own: bool,
+    /// Whether the writer may replace it without asking anybody: it is their own, the agent may write to its class, and it is no
+    /// more secret than what takes its place.
+    pub replaceable: bool,
     /// Whether everyone who will see the write sees it too, so that it may leave a mark on what is stored (SHARE-39).
     pub dominated: bool,
 }
@@ -138,6 +141,10 @@ pub struct GateFacts {
     pub knowledge: Option<KnowledgeWord>,
     /// What is known about the same topic, closest first.
     pub neighbours: Vec<Neighbour>,
+    /// What the writer, or else a policy, asks for where the write contradicts something known.
+    pub on_conflict: Option<OnConflict>,
+    /// What a policy asks for there.
+    pub on_conflict_policy: Option<OnConflict>,
     /// Whether the statement contradicts itself, such as an end before its start.
     pub impossible: bool,
     /// What says the same already.

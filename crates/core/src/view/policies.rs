@@ -2,7 +2,7 @@
 
 use super::Opened;
 use crate::canonical::{Hash, unhex32};
-use crate::gate::{Bounds, Strictness};
+use crate::gate::{Bounds, OnConflict, Strictness};
 use crate::id::AgentId;
 use crate::item::Layer;
 use crate::log::{Entry, Event, Lsn};
@@ -15,10 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Policy {
-    /// How strict the write path is, everywhere or in one namespace.
+    /// How strict the write path is, and what becomes of contradictions, everywhere or in one namespace.
     WritePath {
         /// `open`, `standard` or `strict`.
-        strictness: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        strictness: Option<String>,
+        /// `supersede`, `keep_both`, `review` or `reject` (AM-3).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on_conflict: Option<String>,
         /// Only here.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         namespace: Option<String>,
@@ -134,10 +138,26 @@ impl PoliciesView {
     /// How strict the write path is in a namespace, unless nobody said so.
     #[must_use]
     pub fn strictness(&self, namespace: &str) -> Option<Strictness> {
+        self.write_path(namespace, |strictness, _| Strictness::from_word(strictness?))
+    }
+
+    /// What becomes of a write to a namespace that contradicts something known, unless nobody said so.
+    #[must_use]
+    pub fn on_conflict(&self, namespace: &str) -> Option<OnConflict> {
+        self.write_path(namespace, |_, on_conflict| OnConflict::from_word(on_conflict?))
+    }
+
+    /// What a policy of the write path says: the one for the namespace, else the one for all of them.
+    fn write_path<T>(
+        &self,
+        namespace: &str,
+        says: impl Fn(Option<&str>, Option<&str>) -> Option<T>,
+    ) -> Option<T> {
         let set = |wanted: Option<&str>| {
             self.all().find_map(|(_, policy)| {
-                let Policy::WritePath { strictness, namespace } = policy else { return None };
-                (namespace.as_deref() == wanted).then(|| Strictness::from_word(&strictness))?
+                let Policy::WritePath { strictness, on_conflict, namespace } = policy else { return None };
+                let applies = namespace.as_deref() == wanted;
+                applies.then(|| says(strictness.as_deref(), on_conflict.as_deref()))?
             })
         };
         set(Some(namespace)).or_else(|| set(None))

@@ -27,6 +27,8 @@ pub(crate) struct Commit {
     versions: Vec<(WrittenVersion, Payload)>,
     status: WriteStatus,
     against: Vec<Against>,
+    /// The statements whose place it takes.
+    superseded: Vec<VersionId>,
     must: Must,
     trace: Option<Hash>,
     layer: Layer,
@@ -124,9 +126,11 @@ pub(super) fn commit(
     expected.extend(passed_over(tenant, call, asked, now));
     let twins = (asked.strictness.rules(request.layer).dedup == Force::Stops)
         .then(|| (asked.prints, request.namespace.clone(), request.layer, expected));
+    let superseded = admitted.superseded(facts.replaced.as_ref().map(|version| version.id));
     Ok(Commit {
         versions,
         status,
+        superseded,
         against: admitted.assessment().against.clone(),
         must: Must {
             replay: asked.replay(),
@@ -186,12 +190,14 @@ impl Commit {
     pub(crate) fn landed(&self) -> Landed {
         let last = self.versions.last().map(|(written, _)| (written.item, written.version));
         let (item, version) = last.unwrap_or((ItemId::from_bytes([0; 16]), VersionId::from_bytes([0; 16])));
+        let stays = |one: &&Against| !self.superseded.contains(&one.known.version);
         let copy = self.versions.iter().find(|(written, _)| written.origin == Some(item));
         Landed {
             status: self.status,
             item,
             version,
-            against: self.against.clone(),
+            against: self.against.iter().filter(stays).cloned().collect(),
+            superseded: self.superseded.clone(),
             layer: self.layer,
             shared: copy.map(|(written, _)| written.item),
         }

@@ -124,6 +124,8 @@ impl Gathering<'_> {
             self.tenant.schema(request).map_or_else(Vec::new, |schema| schema.check(&request.content));
         facts.approval.clone_from(&self.asked.approval);
         facts.submitted = self.asked.submitted;
+        facts.on_conflict = request.on_conflict.or(self.asked.on_conflict_policy);
+        facts.on_conflict_policy = self.asked.on_conflict_policy;
         facts.runners = self.runners();
         if rules.factual > Force::Off {
             facts.evidence = self.weigh(&predicate, facts.replaced.as_ref())?;
@@ -144,6 +146,7 @@ impl Gathering<'_> {
         if let Some(counsel) = &self.asked.counsel {
             counsel.oppose(&mut facts.neighbours);
         }
+        self.mark_replaceable(&mut facts.neighbours);
         facts.retracted = found.retracted;
         if rules.risk > Force::Off {
             facts.reputation = self.tenant.reputation(self.call.caller.agent(), self.now);
@@ -210,7 +213,8 @@ impl Gathering<'_> {
                 .find(|version| self.is_own(version) && may_be_twin(&views, version, class))
                 .map(|version| (version, Likeness::Semantic))
         };
-        let twin = exact.or_else(semantic);
+        let rules = self.asked.strictness.rules(request.layer);
+        let twin = exact.or_else(|| if rules.contradiction == Force::Stops { semantic() } else { None });
         Compared {
             retracted: views.items.was_retracted(&self.asked.prints.content) && !self.says_redacted(),
             dependents: self.dependents(&views, predicate),
@@ -257,6 +261,28 @@ impl Gathering<'_> {
     /// Whether a version is of the same user and tier.
     fn is_own(&self, version: &Version) -> bool {
         version.owner == self.call.caller.user() && version.tier == self.asked.tier
+    }
+
+    /// Marks the contradicted versions that the write may replace.
+    fn mark_replaceable(&self, neighbours: &mut [Neighbour]) {
+        let views = self.tenant.shared.views.read();
+        let at = Moment { lsn: views.lsn(), time: self.now };
+        for neighbour in neighbours.iter_mut().filter(|one| one.contradiction.is_some()) {
+            let version = views.items.find_version(neighbour.known.version);
+            neighbour.replaceable = version.is_some_and(|version| self.may_replace(&views, version, at));
+        }
+    }
+
+    /// Whether the write may replace this version without a person: it is the writer's own, the agent may write to its class,
+    /// and what takes its place is kept no less secret.
+    fn may_replace(&self, views: &Views, version: &Version, at: Moment) -> bool {
+        let Some(class) = views.items.class_of(version).filter(|_| self.is_own(version)) else {
+            return false;
+        };
+        let secrecy = &self.asked.request.content.secrecy;
+        let as_secret = secrecy.classification >= class.secrecy.classification
+            && class.secrecy.domains.is_subset(&secrecy.domains);
+        as_secret && rights::may_write(views, &self.call.caller, class, at).is_ok()
     }
 
     /// Whether whoever will see the write sees this version (SHARE-39). Where Cedar has a say in reading, nothing short of the
@@ -492,6 +518,7 @@ fn neighbour(
         reliance: reliance(unapproved),
         approved: standing.approved,
         own: false,
+        replaceable: false,
         dominated: false,
     })
 }

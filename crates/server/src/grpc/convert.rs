@@ -57,6 +57,7 @@ impl From<proto::WriteRequest> for WriteDraft {
             deadline: asked.deadline,
             supersedes: asked.supersedes,
             expected_version: asked.expected_version,
+            on_conflict: asked.on_conflict,
             item: asked.id,
             faults,
         }
@@ -211,7 +212,7 @@ mod tests {
                 "excerpt_hash": "ab", "source_item_id": "itm_a"}],
             "session_id": "s", "task_id": "t", "trace_id": "r", "agent_version": "1.2.3", "ttl": "P90D",
             "request_id": "u", "idempotency_token": "i", "deadline": "d", "supersedes": "itm_b",
-            "expected_version": "ver_c"
+            "expected_version": "ver_c", "on_conflict": "keep_both"
         });
         let Value::Object(fields) = body["fields"].clone() else { unreachable!() };
         let some = |name: &str| body[name].as_str().map(str::to_owned);
@@ -266,6 +267,7 @@ mod tests {
             deadline: some("deadline"),
             supersedes: some("supersedes"),
             expected_version: some("expected_version"),
+            on_conflict: some("on_conflict"),
             id: None,
         };
         assert_eq!(WriteDraft::from(asked), read_write(body).unwrap());

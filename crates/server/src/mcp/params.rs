@@ -37,6 +37,10 @@ pub(super) struct WriteItem {
     /// The item or version that this statement replaces because it no longer holds. Not together with `id`.
     #[schemars(regex(pattern = r"^(itm|ver)_[a-z2-7]{26}$"))]
     supersedes: Option<String>,
+    /// What to do if the statement contradicts one that is known. supersede: it takes the place of that one, which stays in the
+    /// history. keep_both: both stay. review: a person decides. reject: refuse it. Default: a newer statement replaces your
+    /// user's own older one.
+    on_conflict: Option<OnConflict>,
     /// What sort of thing it is, e.g. fact, decision, preference, outcome. Default: note.
     #[schemars(regex(pattern = r"^[a-z0-9_.-]{1,64}$"))]
     kind: Option<String>,
@@ -152,6 +156,17 @@ pub(super) enum WritePolicy {
     Open,
     Standard,
     Strict,
+}
+
+/// What becomes of a write that contradicts something known.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+#[expect(dead_code, reason = "only the schema is used")]
+pub(super) enum OnConflict {
+    Supersede,
+    KeepBoth,
+    Review,
+    Reject,
 }
 
 /// Who may see an item.

@@ -199,8 +199,9 @@ holds the words of the statement, and mostly a person's consent.
 
 Returns {status, id, version, trust, token}. `committed`: durable. `merged`: added to an item that says the same. \
 `already_committed`: the same was written before and nothing changed; do not write it again. Keep `id` to refer to it, and \
-pass `token` as `min_token` to a search that must see it. With `contradictions`, it stands beside items that say otherwise: \
-look at them.
+pass `token` as `min_token` to a search that must see it. With `superseded`, it took the place of what those items said: facts \
+change, and the old statement stays in the history. With `contradictions`, it stands beside items that say otherwise: look at \
+them.
 
 `deferred` is no refusal: the write is kept and needs nothing more from you; go on with your task. It has no `id` yet and no \
 search finds it. With a `pending_id` rev_…, a person decides on it; with def_…, you write faster than you may and it is \
@@ -210,8 +211,8 @@ person before they answer, for up to five minutes.
 
 If refused: SCHEMA_INVALID lists in `errors` every field to change. IDENTITY_IN_BODY: leave out user, agent, tenant. \
 VERSION_CONFLICT: somebody changed the item; get_item and decide again. NOT_FOUND: no such item, or not for you. \
-SHARING_OFF: leave out `tier`. RESOURCE_NOT_GRANTED: name in `resources` only what you may use. EVIDENCE_…: cite a source outside memory whose excerpt says it. CONTRADICTION: read the items \
-in `contradictions`; supersede what is wrong, with evidence, or let it be. …_DUPLICATE: `existing_ref` says it already; let it \
+SHARING_OFF: leave out `tier`. RESOURCE_NOT_GRANTED: name in `resources` only what you may use. EVIDENCE_…: cite a source outside memory whose excerpt says it. CONTRADICTION: read the texts \
+in `contradictions`; if yours is right, write it again with `on_conflict` as `errors` says (supersede, keep_both or review), else let it be. …_DUPLICATE: `existing_ref` says it already; let it \
 be. APPROVAL_REJECTED, APPROVAL_TIMEOUT: people did not consent; do not insist. WRITES_SUSPENDED, WRITE_BUDGET_EXCEEDED: stop \
 writing and say so. RATE_LIMITED, DEFERRALS_FULL, OVERLOADED, STORAGE_FAILED: nothing was written; wait, then repeat the same \
 call, which cannot write twice. A refused write is kept for you under `refusal_id`.";

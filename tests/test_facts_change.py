@@ -183,13 +183,13 @@ def test_what_is_hidden_is_neither_shown_nor_superseded(standard):
 
 
 def test_secret_is_not_replaced_by_something_less_secret(standard):
-    """AM-3: an automatic change never makes a secret statement less secret: a person decides."""
+    """AM-3: an agent never makes a statement less secret by itself: a person decides, and may do so at once."""
     ana, bot = standard.pair()
-    earns = f"{novel(1).capitalize()} lives in "
-    ana.commits(earns + "Berlin.", classification="confidential")
-    assert ana.send(earns + "Paris.")[1]["code"] == "CONTRADICTION"
-    made = ana.commits(earns + "Rome.", classification="restricted")
-    assert [one["text"] for one in made["superseded"]] == [earns + "Berlin."]
+    lives = city()
+    bot.commits(lives + "Berlin.")
+    assert bot.held(lives + "Paris.", classification="public")["code"] == "CONTRADICTION"
+    made = ana.commits(lives + "Rome.", classification="public")
+    assert [one["text"] for one in made["superseded"]] == [lives + "Berlin."]
 
 
 def test_strict_stays_with_a_person(strict):

@@ -165,7 +165,7 @@ pub(crate) fn fault_line(fault: &Value) -> String {
 }
 
 /// What helps with each code; `{request_id}` is put in by the caller.
-const HINTS: [(&str, &str); 46] = [
+const HINTS: [(&str, &str); 47] = [
     ("FORBIDDEN", "this needs another role; `tabellion whoami` shows yours"),
     (
         "PAIR_REQUIRED",
@@ -217,6 +217,10 @@ const HINTS: [(&str, &str); 46] = [
     (
         "SELF_APPROVAL",
         "ask another person; an admin names one: `tabellion policy set NAME --kind reviewer --reviewer WHO --user WHOSE`",
+    ),
+    (
+        "NO_REVIEWER",
+        "an admin names who may decide: `tabellion policy set NAME --kind reviewer --reviewer WHO --user WHOSE`",
     ),
     ("REVIEW_DECIDED", "`tabellion review show ID` says how; `tabellion review next` shows what still waits"),
     ("APPROVAL_REJECTED", "the message has the person's reason; mend it and write again"),

@@ -127,6 +127,8 @@ enum Finding {
     Holds(Cause),
     /// Both together become one.
     Merges(Known, Box<Content>),
+    /// The write takes its place.
+    Replaces(Known),
 }
 
 /// How a write was found, whatever becomes of it.
@@ -153,7 +155,7 @@ pub struct Assessment {
 impl Assessment {
     fn of(request: &WriteRequest, facts: &GateFacts, against: Vec<Against>) -> Self {
         let (fact, authority) = (fact_score(&facts.evidence), authority(&facts.evidence));
-        let approved = facts.approval.is_some();
+        let approved = facts.is_approved(request.layer);
         let standing =
             Standing { confidence: request.confidence, fact, authority, authority_max: authority, approved };
         let confidence = standing.adjusted_confidence();
@@ -177,8 +179,8 @@ impl Assessment {
     }
 
     /// How far the write can be relied on, approval left out (D6).
-    fn reliance(&self, facts: &GateFacts) -> f64 {
-        let approval = if facts.approval.is_some() { 0.30 } else { 0.0 };
+    fn reliance(&self, approved: bool) -> f64 {
+        let approval = if approved { 0.30 } else { 0.0 };
         reliance(self.confidence - approval)
     }
 }
@@ -349,13 +351,14 @@ pub fn judge(
     remote::check(facts, GateName::Schema)?;
     passed(GateName::Schema);
     let (superseded, against) = contradiction::divide(&request, facts, contradictions(facts));
+    let mut superseded: Vec<VersionId> = superseded.iter().map(|one| one.known.version).collect();
     let assessment = Assessment::of(&request, facts, against);
     knowledge::check(facts, rules.factual)?;
     evidence::check(&request, facts, rules.factual)?;
     let factual = factual::check(&request, facts, rules.factual)?;
     remote::check(facts, GateName::Factual)?;
     passed(GateName::Factual);
-    let reliance = assessment.reliance(facts);
+    let reliance = assessment.reliance(facts.is_approved(request.layer));
     let opposed = contradiction::check(&request, facts, &assessment.against, reliance, rules.contradiction)?;
     remote::check(facts, GateName::Contradiction)?;
     passed(GateName::Contradiction);
@@ -372,11 +375,13 @@ pub fn judge(
     let tier = policy::tier(&request, facts)?;
     let mut causes: Vec<Cause> = Vec::new();
     let mut merging = None;
-    for finding in [opposed, twin, factual, consensus::check(facts), unfit] {
+    let consensus = if facts.own_word { Finding::Nothing } else { consensus::check(facts) };
+    for finding in [opposed, twin, factual, consensus, unfit] {
         match finding {
             Finding::Nothing => {}
             Finding::Holds(cause) => causes.push(cause),
             Finding::Merges(into, content) => merging = Some((into, content)),
+            Finding::Replaces(known) => superseded.push(known.version),
         }
     }
     let hold = policy::hold(&request, facts, &assessment, rules.risk, &mut causes);
@@ -398,8 +403,8 @@ struct Found {
     tier: Tier,
     content: Vec<u8>,
     assessment: Assessment,
-    /// What it contradicts and replaces.
-    superseded: Vec<Against>,
+    /// What it replaces as a newer statement.
+    superseded: Vec<VersionId>,
     merging: Option<(Known, Box<Content>)>,
 }
 
@@ -415,7 +420,7 @@ fn admit(
     let own = |one: &&Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.own);
     let approved = found.assessment.against.iter().filter(own).filter(|_| replaces);
     let superseded: Vec<VersionId> =
-        approved.chain(&found.superseded).map(|one| one.known.version).collect();
+        approved.map(|one| one.known.version).chain(found.superseded).collect();
     let replaced = facts.replaced.iter().map(|version| version.id);
     let merged = match found.merging {
         None => None,
@@ -435,9 +440,20 @@ fn admit(
         parents: each_once(replaced.chain(superseded)),
         content: found.content,
         assessment: found.assessment,
-        approval: facts.approval.clone(),
+        approval: facts.approval.clone().or_else(|| own_approval(caller, facts, &request)),
         merged,
         request,
+    })
+}
+
+/// The approval that a person's own write carries to a layer that asks for one (AM-4).
+fn own_approval(caller: &Caller, facts: &GateFacts, request: &WriteRequest) -> Option<Approval> {
+    let reason = request.justification.clone().unwrap_or_else(|| "written by this person".to_owned());
+    facts.is_approved(request.layer).then(|| Approval {
+        review: None,
+        approver: caller.user(),
+        at: facts.submitted,
+        reason,
     })
 }
 

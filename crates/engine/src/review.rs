@@ -80,6 +80,30 @@ pub(crate) async fn stage(
     Ok(write::deferred(deferral_of(id, held.causes.first())))
 }
 
+/// Refuses to park a person's write that nobody could decide on (AM-4). What calibration keeps apart needs no person.
+pub(crate) fn can_be_decided(tenant: &Tenant, call: &Call, held: &Held) -> Result<(), Refusal> {
+    let apart = held.causes.iter().any(|cause| cause.code == Code::CalibrationStaged);
+    if apart || !tenant.is_person(&call.caller) {
+        return Ok(());
+    }
+    let (deciding, needed) = {
+        let views = tenant.shared.views.read();
+        let named = views.policies.reviewers_of(&call.caller.user().to_string());
+        let known = named.iter().filter(|id| views.identity.find_user(id).is_some()).count();
+        (known, views.policies.approvals() as usize)
+    };
+    if deciding >= needed {
+        return Ok(());
+    }
+    let why = held.causes.first().map_or("a person has to consent", |cause| cause.message.as_str());
+    let message = format!(
+        "another person has to consent ({why}), and {deciding} of the {needed} needed may: an admin names a reviewer with a \
+         policy of kind reviewer"
+    );
+    let gate = held.causes.first().map_or(GateName::Policy, |cause| cause.gate);
+    Err(Refusal::new(Code::NoReviewer, message).at(gate))
+}
+
 fn deadline(tenant: &Tenant, held: &Held, now: Timestamp) -> Timestamp {
     match held.hold {
         Hold::Sync => {

@@ -7,6 +7,7 @@ mod facts;
 mod flight;
 mod heads;
 mod knowledge;
+mod patch;
 mod replay;
 mod retry;
 mod times;
@@ -19,6 +20,7 @@ pub(crate) use flight::{Flight, Flights};
 pub(crate) use heads::{contributed, version_conflict};
 use heads::{replaced, still_head};
 pub(crate) use knowledge::denies;
+pub(crate) use patch::patch;
 pub(crate) use replay::{Replay, check_token};
 pub(crate) use retry::{Again, Waited, again};
 pub(crate) use times::{GateTimes, timed};
@@ -58,7 +60,7 @@ pub(crate) async fn write(
     draft: WriteDraft,
     pace: Pace,
 ) -> Result<Written, Refusal> {
-    accept(tenant, call, draft, Manner { pace, edits: None, together: None }).await
+    accept(tenant, call, draft, Manner { pace, edits: None, together: None, retries: false }).await
 }
 
 /// A relation that is written with others, in their order: they are scored together.
@@ -69,7 +71,8 @@ pub(crate) async fn relation(
     turn: Turn,
     together: Option<Arc<Together>>,
 ) -> Result<Written, Refusal> {
-    accept(tenant, call, draft, Manner { pace: Pace::Import(turn), edits: None, together }).await
+    let manner = Manner { pace: Pace::Import(turn), edits: None, together, retries: false };
+    accept(tenant, call, draft, manner).await
 }
 
 /// A write that takes the place of a held one, which waits until then.
@@ -79,7 +82,8 @@ pub(crate) async fn edit(
     draft: WriteDraft,
     review: ReviewId,
 ) -> Result<Written, Refusal> {
-    accept(tenant, call, draft, Manner { pace: Pace::Single, edits: Some(review), together: None }).await
+    let manner = Manner { pace: Pace::Single, edits: Some(review), together: None, retries: false };
+    accept(tenant, call, draft, manner).await
 }
 
 /// How a write comes in.
@@ -88,11 +92,14 @@ struct Manner {
     edits: Option<ReviewId>,
     /// The relations that it is written with.
     together: Option<Arc<Together>>,
+    /// Whether its maker makes it anew when another write came in between, so that such a refusal is not kept.
+    retries: bool,
 }
 
 async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner) -> Result<Written, Refusal> {
     let trace = trace(tenant, call, draft.trace_id.as_deref());
     let body = draft.clone();
+    let retries = manner.retries;
     let result = match working::claim(tenant, call, draft).check() {
         Ok(request) if request.layer == Layer::Working && manner.edits.is_some() => {
             Err(Failed::Early(unlogged()))
@@ -109,6 +116,14 @@ async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner)
             return Ok(written);
         }
         Err(failed) => failed,
+    };
+    let failed = match failed {
+        Failed::Recorded(refusal) | Failed::Early(refusal)
+            if retries && refusal.code == Code::VersionConflict =>
+        {
+            return Err(refusal);
+        }
+        failed => failed,
     };
     count("rejected");
     let refusal = match failed {
@@ -289,6 +304,7 @@ async fn committed_or_staged(
             Prepared::Commit(prepared) => *prepared,
             Prepared::Stage(held) => {
                 drop(turn.take());
+                review::can_be_decided(tenant, call, &held)?;
                 match review::stage(tenant, call, asked, *held, flight.take()).await {
                     Ok(written) => return Ok(written),
                     Err(Objection::Refused(refusal)) => return Err(Failed::Recorded(refusal)),
@@ -475,6 +491,7 @@ pub(crate) fn look(
     let gathered = facts::Gathering { tenant, call, asked, now, redacted }.facts()?;
     stopwatch.lap(GateTimes::FACTS);
     let mut request = asked.request.clone();
+    request.evidence.extend(gathered.own_evidence.clone());
     request.evidence.extend(gathered.knowledge.iter().map(|word| word.evidence.clone()));
     let judged = judge(request, &call.caller, &gathered, &mut |gate| stopwatch.lap(gate.as_str()))?;
     permitted(tenant, call, &judged, &gathered, now)?;

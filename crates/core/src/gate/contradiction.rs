@@ -63,7 +63,7 @@ pub(super) fn divide(
     facts: &GateFacts,
     against: Vec<Against>,
 ) -> (Vec<Against>, Vec<Against>) {
-    let waits = facts.strictness == Strictness::Strict || request.layer.is_canonical();
+    let waits = facts.strictness == Strictness::Strict || is_decided_by_a_person(request, facts);
     if waits || facts.approval.is_some() || request.is_utterance() {
         return (Vec::new(), against);
     }
@@ -74,6 +74,11 @@ pub(super) fn divide(
             None => is_private(request, facts),
         })
     })
+}
+
+/// Whether a person decides on every write to the layer, and it is not a person who writes.
+const fn is_decided_by_a_person(request: &WriteRequest, facts: &GateFacts) -> bool {
+    request.layer.is_canonical() && !facts.own_word
 }
 
 /// Whether a write goes to its user's private memory.
@@ -121,7 +126,8 @@ pub(super) fn check(
 /// party shares, in the shared memory itself.
 fn may_stand_beside(request: &WriteRequest, facts: &GateFacts, against: &[Against]) -> bool {
     let own = |one: &Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.own);
-    facts.strictness < Strictness::Strict && (is_private(request, facts) || against.iter().all(own))
+    let harms_nobody = is_private(request, facts) || facts.own_word || against.iter().all(own);
+    facts.strictness < Strictness::Strict && harms_nobody
 }
 
 /// Holds a write that is better founded than all that it contradicts, or that changes what its own user keeps in private;
@@ -180,7 +186,7 @@ fn way_out(request: &WriteRequest, facts: &GateFacts, against: &[Against]) -> &'
     }
     let replaceable = |one: &Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.replaceable);
     let beside = may_stand_beside(request, facts, against);
-    match (against.iter().all(replaceable) && !request.layer.is_canonical(), beside) {
+    match (against.iter().all(replaceable) && !is_decided_by_a_person(request, facts), beside) {
         (true, _) => "supersede replaces the item, keep_both keeps both",
         (false, true) => "keep_both keeps both, review has a person decide",
         (false, false) => review,

@@ -1,7 +1,7 @@
 //! The dedup gate: three tiers, cheapest first; the first twin found decides (GOV-3).
 
 use super::facts::{GateFacts, Likeness, Twin};
-use super::{Cause, Finding, Force, GateName, WriteRequest};
+use super::{Cause, Finding, Force, GateName, OnConflict, Strictness, WriteRequest};
 use crate::error::{Code, Fault, Refusal};
 use crate::schema::Delta;
 
@@ -35,9 +35,36 @@ pub(super) fn check(request: &WriteRequest, facts: &GateFacts, force: Force) -> 
         Delta::Empty => Err(duplicate(twin)),
         Delta::Superset(content) => Ok(Finding::Merges(twin.known, Box::new(content.clone()))),
         Delta::Conflicting(_) if facts.approval.is_some() => Ok(Finding::Nothing),
-        Delta::Conflicting(places) => {
-            let why = format!("an item that says the same differs at {}", places.join(", "));
-            Ok(Finding::Holds(Cause::new(GateName::Dedup, twin.likeness.conflict(), why)))
+        Delta::Conflicting(places) => conflicting(request, facts, twin, places),
+    }
+}
+
+/// What becomes of another value of a known field: what the writer asks for, else a person decides; a person's own write replaces
+/// what it says anew (AM-3, AM-4).
+fn conflicting(
+    request: &WriteRequest,
+    facts: &GateFacts,
+    twin: &Twin,
+    places: &[String],
+) -> Result<Finding, Refusal> {
+    let (code, places) = (twin.likeness.conflict(), places.join(", "));
+    let alone = facts.own_word || (facts.strictness < Strictness::Strict && !request.layer.is_canonical());
+    let asked = facts.on_conflict.or(facts.own_word.then_some(OnConflict::Supersede));
+    match asked {
+        Some(OnConflict::Supersede) if alone && twin.replaceable => Ok(Finding::Replaces(twin.known)),
+        Some(OnConflict::KeepBoth) if alone => Ok(Finding::Nothing),
+        Some(OnConflict::Reject) => {
+            let message = format!("an item that says the same differs at {places}");
+            let expected = "supersede replaces the item, keep_both keeps both";
+            let fault = Fault::new("/on_conflict", code, expected).found(OnConflict::Reject.as_str());
+            Err(Refusal::new(code, message)
+                .at(GateName::Dedup)
+                .with(vec![fault])
+                .existing(twin.known.item))
+        }
+        Some(OnConflict::Supersede | OnConflict::KeepBoth | OnConflict::Review) | None => {
+            let why = format!("an item that says the same differs at {places}");
+            Ok(Finding::Holds(Cause::new(GateName::Dedup, code, why)))
         }
     }
 }

@@ -3,8 +3,9 @@
 use super::{Bounds, Consensus, KnowledgeWord, OnConflict, RemoteFinding, Strictness, WriteRequest};
 use crate::claim::Contradiction;
 use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
-use crate::item::Tier;
+use crate::item::{Layer, Tier};
 use crate::log::Calibration;
+use crate::provenance::Evidence;
 use crate::schema::Delta;
 use crate::time::Timestamp;
 use crate::view::{Class, Version};
@@ -61,6 +62,8 @@ pub struct Twin {
     pub likeness: Likeness,
     /// What the write would add.
     pub delta: Delta,
+    /// Whether the writer may replace it without asking anybody.
+    pub replaceable: bool,
 }
 
 /// What is found about one cited source.
@@ -80,11 +83,11 @@ pub struct Weighed {
     pub missing: bool,
 }
 
-/// A person's yes to a held write.
+/// A person's yes to a write: to a held one, or to their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
-    /// The review.
-    pub review: ReviewId,
+    /// The review; none where a person's own write carries it.
+    pub review: Option<ReviewId>,
     /// Who.
     pub approver: UserId,
     /// When.
@@ -121,6 +124,10 @@ pub struct GateFacts {
     pub only_called: bool,
     /// Whether the roles of the agent only let it propose (GOV-8.2).
     pub proposes: bool,
+    /// Whether a person writes whose write carries their own approval (AM-4).
+    pub own_word: bool,
+    /// That person's words as evidence, where the gates ask for some and they cited none of their own.
+    pub own_evidence: Option<Evidence>,
     /// Where the agent may write; none, and it may everywhere.
     pub bounds: Vec<Bounds>,
     /// Whether policy lets the caller share.
@@ -172,6 +179,12 @@ pub struct GateFacts {
 }
 
 impl GateFacts {
+    /// Whether a person has said yes to a write of this layer: to a held one, or by writing it themselves.
+    #[must_use]
+    pub const fn is_approved(&self, layer: Layer) -> bool {
+        self.approval.is_some() || (self.own_word && layer.is_canonical())
+    }
+
     /// The class of an agent's write in a tier. Its agents and resources are its own and those of what it may have been made
     /// from (SHARE-9, 10).
     #[must_use]

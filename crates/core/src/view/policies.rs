@@ -229,6 +229,16 @@ impl PoliciesView {
         of_agent.collect()
     }
 
+    /// The ids of those who may look at the held writes of a user.
+    #[must_use]
+    pub fn reviewers_of(&self, user: &str) -> BTreeSet<String> {
+        let reviewer = |(_, policy)| match policy {
+            Policy::Reviewer { reviewer, user: of } if of == user && reviewer != user => Some(reviewer),
+            _ => None,
+        };
+        self.all().filter_map(reviewer).collect()
+    }
+
     /// Whether someone may look at the held writes of someone else.
     #[must_use]
     pub fn reviews(&self, reviewer: &str, user: &str) -> bool {

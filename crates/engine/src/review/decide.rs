@@ -256,7 +256,7 @@ fn revived(
 ) -> Result<(Call, Asked), Refusal> {
     let (author, mut asked) = as_sent(tenant, call.request_id.clone(), review)?;
     asked.approval = Some(Approval {
-        review: review.id,
+        review: Some(review.id),
         approver: call.caller.user(),
         at: tenant.now(),
         reason: verdict.reason.clone(),

@@ -1,7 +1,7 @@
 //! A write that has been read, and what it is judged by.
 
 use super::flight::Corpus;
-use super::replay::scoped_token;
+use super::replay::{print_of_request, scoped_token};
 use super::{Replay, check_token, facts};
 use crate::calibration::{Session, Together};
 use crate::counsel::Counsel;
@@ -88,10 +88,7 @@ impl Asked {
         let token = idempotency_token(&canonical, &call.caller.agent(), request.layer);
         check_token(&request, &token)?;
         let token = scoped_token(tenant, call, &request, &token);
-        let request_print = request.request_id.map(|id| {
-            let (user, agent) = (call.caller.user(), call.caller.agent());
-            tenant.fingerprint(&[b"request", user.as_bytes(), agent.as_bytes(), &id])
-        });
+        let request_print = print_of_request(tenant, call, &request);
         if let Some(owed) = owed {
             owed.address(tenant, &mut request);
         }
@@ -152,7 +149,7 @@ impl Asked {
 
     /// The review that it comes back from.
     pub(crate) fn review(&self) -> Option<ReviewId> {
-        self.approval.as_ref().map(|approval| approval.review).or(self.promoted)
+        self.approval.as_ref().and_then(|approval| approval.review).or(self.promoted)
     }
 
     /// Whose memory it is compared with.

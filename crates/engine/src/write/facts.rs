@@ -35,6 +35,8 @@ use tabellion_core::view::{Class, Index, Moment, Row, Scope, Version, Views};
 const NEIGHBOURS_MAX: usize = 50;
 /// Versions that a search for circles in the evidence visits at most.
 const ANCESTORS_MAX: usize = 10_000;
+/// The beginning of the address of a person's own words as evidence.
+pub(crate) const OWN_WORDS: &str = "user:";
 /// How long a write waits for the texts before it to be taken apart.
 const INDEX_WAIT: Duration = Duration::from_secs(2);
 
@@ -127,8 +129,12 @@ impl Gathering<'_> {
         facts.on_conflict = request.on_conflict.or(self.asked.on_conflict_policy);
         facts.on_conflict_policy = self.asked.on_conflict_policy;
         facts.runners = self.runners();
+        facts.own_word = self.carries_own_approval(&facts);
         if rules.factual > Force::Off {
             facts.evidence = self.weigh(&predicate, facts.replaced.as_ref())?;
+        }
+        if rules.factual == Force::Stops && facts.own_word {
+            self.add_own_words(&mut facts);
         }
         if let Some(counsel) = &self.asked.counsel {
             counsel.tell(request, &mut facts);
@@ -158,6 +164,40 @@ impl Gathering<'_> {
             facts.twin = self.paraphrased(&predicate, &self.class(&facts), replaced);
         }
         Ok(facts)
+    }
+
+    /// Whether the write carries its author's own approval: a person's, where no policy asks for somebody else's (AM-4).
+    fn carries_own_approval(&self, facts: &GateFacts) -> bool {
+        let one_is_enough = self.tenant.shared.views.read().policies.approvals() == 1;
+        let lenient = facts.strictness < Strictness::Strict && one_is_enough && !facts.proposes;
+        lenient && self.tenant.is_person(&self.call.caller)
+    }
+
+    /// Adds a person's own words as evidence, unless they cite what a person said.
+    fn add_own_words(&self, facts: &mut GateFacts) {
+        let said = |one: &Evidence| one.source_type == SourceType::HumanInput;
+        if self.asked.request.evidence.iter().any(said) {
+            return;
+        }
+        let authority = SourceType::HumanInput.authority_max();
+        facts.evidence.push(Weighed {
+            authority,
+            support: 1.0,
+            freshness: 1.0,
+            own: false,
+            circular: false,
+            missing: false,
+        });
+        facts.own_evidence = Some(Evidence {
+            source_type: SourceType::HumanInput,
+            source_uri: format!("{OWN_WORDS}{}", self.call.caller.user()),
+            source_version: None,
+            accessed_at: self.now.to_string(),
+            authority,
+            excerpt: None,
+            excerpt_hash: None,
+            source_item_id: None,
+        });
     }
 
     /// The key of the runner of each test report.
@@ -282,6 +322,8 @@ impl Gathering<'_> {
         let secrecy = &self.asked.request.content.secrecy;
         let as_secret = secrecy.classification >= class.secrecy.classification
             && class.secrecy.domains.is_subset(&secrecy.domains);
+        // How secret a person's own statement is, is theirs to say.
+        let as_secret = as_secret || self.tenant.is_person(&self.call.caller);
         as_secret && rights::may_write(views, &self.call.caller, class, at).is_ok()
     }
 
@@ -325,7 +367,13 @@ impl Gathering<'_> {
                 delta(&existing, &self.asked.request.content, &merge)
             }
         };
-        Ok(Twin { known, likeness, delta })
+        let replaceable = {
+            let views = self.tenant.shared.views.read();
+            let at = Moment { lsn: views.lsn(), time: self.now };
+            let version = views.items.find_version(known.version);
+            version.is_some_and(|version| self.may_replace(&views, version, at))
+        };
+        Ok(Twin { known, likeness, delta, replaceable })
     }
 
     /// Adds what a knowledge base says, as a source.

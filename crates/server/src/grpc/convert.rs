@@ -4,6 +4,7 @@
 //! with the rest.
 
 use super::proto;
+use crate::rest::body::no_identity;
 use prost_types::value::Kind;
 use serde_json::{Map, Number, Value};
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -21,6 +22,17 @@ pub(super) fn draft(asked: proto::WriteRequest) -> Result<WriteDraft, Refusal> {
         id.parse::<ItemId>().map_err(|_| Refusal::not_found())?;
     }
     Ok(asked.into())
+}
+
+/// The fields of a patch, which name nobody.
+pub(super) fn patch(given: prost_types::Struct) -> Result<Map<String, Value>, Refusal> {
+    let (fields, faults) = fields(given);
+    no_identity(&fields)?;
+    if faults.is_empty() {
+        return Ok(fields);
+    }
+    let faults = faults.into_iter().map(|fault| Fault { path: "/patch".to_owned(), ..fault }).collect();
+    Err(Refusal::new(Code::SchemaInvalid, "1 field(s) break a rule: /patch").with(faults))
 }
 
 impl From<proto::WriteRequest> for WriteDraft {

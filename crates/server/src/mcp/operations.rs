@@ -18,11 +18,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::gate::{WriteDraft, read_write};
+use tabellion_core::gate::read_write;
 use tabellion_core::id::{ItemId, ReviewId};
 use tabellion_core::view::ReviewState;
 use tabellion_engine::reply::{
     AskQuery, Changed, ListQuery, OutcomeReport, PathsQuery, RoundDraft, SearchQuery, TrustQuery,
+    Written,
 };
 use tabellion_engine::{Call, Engine};
 
@@ -49,11 +50,21 @@ pub(super) async fn run(
     engine: &Engine,
     call: &Call,
     tool: ToolName,
-    arguments: JsonObject,
+    mut arguments: JsonObject,
 ) -> Result<Answer, Refusal> {
     match tool {
         ToolName::WriteItem => {
-            let written = engine.write(call, draft(arguments)?).await?;
+            let written = write(engine, call, arguments).await?;
+            Answer::new(text::written(&written), WriteAnswer::from(written))
+        }
+        ToolName::UpdateItem => {
+            let Some(id) = id(&mut arguments)? else {
+                let fault = Fault::new("/id", Code::MissingRequiredField, "the id of an item");
+                let message = "1 field(s) break a rule: /id";
+                return Err(Refusal::new(Code::SchemaInvalid, message).with(vec![fault]));
+            };
+            no_identity(&arguments)?;
+            let written = engine.patch(call, &id, arguments).await?;
             Answer::new(text::written(&written), WriteAnswer::from(written))
         }
         ToolName::GetItem => {
@@ -193,20 +204,27 @@ fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, Refusal> {
     typed(arguments)
 }
 
-/// A write as drafted. `id`, which REST has in its path, makes it an update.
-fn draft(mut arguments: JsonObject) -> Result<WriteDraft, Refusal> {
-    let id = arguments.remove("id");
-    let mut draft = read_write(Value::Object(arguments))?;
-    match id {
-        None | Some(Value::Null) => {}
-        // The gate takes a draft without a readable item for an insert, so a text that is no id must stop here.
-        Some(Value::String(id)) => {
-            id.parse::<ItemId>().map_err(|_| Refusal::not_found())?;
-            draft.item = Some(id);
+/// Writes an item; with an id, changes of that item what is named.
+async fn write(engine: &Engine, call: &Call, mut arguments: JsonObject) -> Result<Written, Refusal> {
+    match id(&mut arguments)? {
+        None => engine.write(call, read_write(Value::Object(arguments))?).await,
+        Some(id) => {
+            no_identity(&arguments)?;
+            engine.patch(call, &id, arguments).await
         }
-        Some(_) => draft.faults.push(Fault::new("/id", Code::TypeMismatch, "string")),
     }
-    Ok(draft)
+}
+
+/// The item that a write changes, taken out of its arguments.
+fn id(arguments: &mut JsonObject) -> Result<Option<String>, Refusal> {
+    match arguments.remove("id") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(id)) => Ok(Some(id)),
+        Some(_) => {
+            let fault = Fault::new("/id", Code::TypeMismatch, "string");
+            Err(Refusal::new(Code::SchemaInvalid, "1 field(s) break a rule: /id").with(vec![fault]))
+        }
+    }
 }
 
 impl From<ListItems> for ListQuery {

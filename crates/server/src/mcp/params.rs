@@ -27,7 +27,8 @@ pub(super) struct WriteItem {
     /// The topic or the question that the statement answers, e.g. "API port". Helps to find it.
     #[schemars(length(min = 1, max = 256))]
     key: Option<String>,
-    /// To correct or extend an item that exists: its id. The text becomes the item's next version.
+    /// To correct or extend an item that exists: its id. The text becomes the item's next version, and what you leave out stays
+    /// as it is; update_item does the same without the text.
     #[schemars(regex(pattern = r"^itm_[a-z2-7]{26}$"))]
     id: Option<String>,
     /// The version you read before changing the item. If someone changed it since, the write is refused with
@@ -482,6 +483,19 @@ pub(super) fn schema<T: JsonSchema>() -> Arc<JsonObject> {
     schema.remove("description");
     let mut object = schema.as_object().cloned().unwrap_or_default();
     object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    Arc::new(object)
+}
+
+/// The schema of a change: that of a write, of which the id alone is required.
+pub(super) fn update_schema() -> Arc<JsonObject> {
+    let mut object = schema::<WriteItem>().as_ref().clone();
+    object.insert("required".to_owned(), Value::from(vec!["id"]));
+    if let Some(Value::Object(properties)) = object.get_mut("properties") {
+        properties.remove("supersedes");
+        if let Some(Value::Object(id)) = properties.get_mut("id") {
+            id.insert("description".to_owned(), Value::from("The item to change."));
+        }
+    }
     Arc::new(object)
 }
 

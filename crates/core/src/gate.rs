@@ -30,7 +30,7 @@ pub use bounds::Bounds;
 pub use conflict::OnConflict;
 pub use consensus::Consensus;
 pub use contradiction::{Against, contradictions};
-pub use dedup::{SEMANTIC_MIN, duplicate};
+pub use dedup::{SEMANTIC_MIN, duplicate, is_respelt};
 pub use facts::{Approval, GateFacts, Known, Likeness, Neighbour, Twin, Weighed, Weighing};
 pub use factual::{SUPPORT_UNSEEN, authority, fact_score, support, threshold};
 pub use knowledge::KnowledgeWord;

@@ -7,6 +7,7 @@ mod facts;
 mod flight;
 mod heads;
 mod knowledge;
+mod named;
 mod patch;
 mod replay;
 mod retry;
@@ -20,6 +21,8 @@ pub(crate) use flight::{Flight, Flights};
 pub(crate) use heads::{contributed, version_conflict};
 use heads::{replaced, still_head};
 pub(crate) use knowledge::denies;
+use named::inherit;
+pub(crate) use named::{class_of, gather};
 pub(crate) use patch::patch;
 pub(crate) use replay::{Replay, check_token};
 pub(crate) use retry::{Again, Waited, again};
@@ -34,10 +37,8 @@ use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
 use crate::search::redacted_classes;
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
-use crate::visibility::predicate;
-use crate::{Call, anomaly, kept, review, rights, scribing, sharing, working};
+use crate::{Call, anomaly, kept, review, rights, scribing, working};
 use std::sync::Arc;
-use tabellion_core::access::Predicate;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{
@@ -326,7 +327,7 @@ async fn committed_or_staged(
         }
         match result {
             Ok(committed) => {
-                review::ended(tenant, asked);
+                review::ended(tenant, asked.edits);
                 calibration::committed(tenant, call, asked).await;
                 return Ok(Written { owed, ..landed.reply(tenant, call, committed) });
             }
@@ -531,71 +532,6 @@ pub(crate) fn prepare(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Pre
             Prepared::Commit(Box::new(commit::commit(tenant, call, asked, &admitted, &gathered, now)?))
         }
     })
-}
-
-/// What the gates may know of what a write names, under the caller's predicate.
-pub(crate) fn gather(
-    tenant: &Tenant,
-    call: &Call,
-    views: &Views,
-    request: &WriteRequest,
-    predicate: &Predicate,
-) -> GateFacts {
-    let (caller, now) = (&call.caller, tenant.now());
-    let at = Moment { lsn: views.lsn(), time: now };
-    let mut facts = GateFacts {
-        reach: views.graphs.resources_of(caller.agent(), at).into_iter().collect(),
-        trust_declared: views.identity.agent(caller.agent()).is_some_and(|agent| agent.trust_declared),
-        sharing: sharing::is_on(tenant, caller, views),
-        bounds: views.policies.bounds(caller.agent()),
-        ..GateFacts::default()
-    };
-    for (place, name) in request.resources.iter().enumerate() {
-        facts.resources.push(views.identity.find_resource(name).map(|resource| resource.id).ok_or(place));
-    }
-    for (place, id) in request.derived_from.iter().enumerate() {
-        let visible = |version: &&Version| predicate.admits(version);
-        let parent = id.parse().ok().and_then(|id| views.items.find_version(id)).filter(visible);
-        facts.derived_from.push(parent.map(|version| version.id).ok_or(place));
-        inherit(views, parent, &mut facts);
-    }
-    for (part, item) in sharing::tied(request) {
-        let head = views.items.visible_head(item, predicate, at).map(|(_, head)| head);
-        facts.ends.push(head.map(|version| version.id).ok_or(part));
-        inherit(views, head, &mut facts);
-    }
-    for parent in sharing::cited(views, request).filter(|version| predicate.admits(version)) {
-        inherit(views, Some(parent), &mut facts);
-    }
-    // What is written in a declared round is the work of all who take part in it (CAL-41).
-    facts.inherited.0.extend(tenant.taking_part(call, request.trace_id.as_deref()));
-    let seen = tenant.seen(call, request.trace_id.as_deref());
-    facts.called = seen.called.iter().copied().collect();
-    facts.only_called = seen.whole;
-    if seen.whole || !facts.trust_declared {
-        facts.inherited.0.extend(&seen.agents);
-        let classes = views.items.classes();
-        for class in seen.classes.iter().filter_map(|class| classes.get(class as usize)) {
-            facts.inherited.0.extend(&class.agents);
-            facts.inherited.1.extend(&class.resources);
-        }
-    }
-    facts
-}
-
-/// The class that a write would be of in a tier, as things are now.
-pub(crate) fn class_of(tenant: &Tenant, call: &Call, asked: &Asked, tier: Tier) -> Class {
-    let views = tenant.shared.views.read();
-    let predicate = predicate(tenant, &call.caller, &views);
-    gather(tenant, call, &views, &asked.request, &predicate).class(call.caller.agent(), &asked.request, tier)
-}
-
-/// A derivation carries the agents and resources of what it derives from: rewriting launders nothing.
-fn inherit(views: &Views, parent: Option<&Version>, facts: &mut GateFacts) {
-    if let Some(class) = parent.and_then(|parent| views.items.class_of(parent)) {
-        facts.inherited.0.extend(&class.agents);
-        facts.inherited.1.extend(&class.resources);
-    }
 }
 
 /// Step 2 of GOV-1.7: past its deadline a write leaves nothing.

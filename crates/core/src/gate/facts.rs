@@ -64,6 +64,8 @@ pub struct Twin {
     pub delta: Delta,
     /// Whether the writer may replace it without asking anybody.
     pub replaceable: bool,
+    /// Whether it carries the same agents, resources and labels as the write: only then may the two become one (AM-16).
+    pub same_class: bool,
 }
 
 /// What is found about one cited source.
@@ -156,6 +158,8 @@ pub struct GateFacts {
     pub impossible: bool,
     /// What says the same already.
     pub twin: Option<Twin>,
+    /// Every version that is recognised as the same, whether it counts for the writer or not: none may be added meanwhile.
+    pub twins: Vec<VersionId>,
     /// Whether this very content was once retracted.
     pub retracted: bool,
     /// The share of the agent's writes that proved correct, once there are enough to tell.

@@ -53,7 +53,7 @@ impl Strictness {
             (Layer::Working | Layer::Session, Self::Open) => Rules::all(Off),
             (Layer::Working | Layer::Session, _) => Rules { flow: Stops, ..Rules::all(Off) },
             (Layer::Episodic, Self::Open) => {
-                Rules { factual: Advises, contradiction: Advises, dedup: Stops, ..Rules::all(Off) }
+                Rules { factual: Advises, dedup: Stops, ..Rules::all(Off) }
             }
             (Layer::Episodic, Self::Standard) => {
                 Rules { factual: Advises, risk: Advises, ..Rules::all(Stops) }
@@ -95,7 +95,7 @@ mod tests {
         }
         assert_eq!(Strictness::Strict.rules(Layer::Episodic), Rules::all(Force::Stops));
         assert_eq!(Strictness::Standard.rules(Layer::Episodic).contradiction, Force::Stops);
-        assert_eq!(Strictness::Open.rules(Layer::Episodic).contradiction, Force::Advises);
+        assert_eq!(Strictness::Open.rules(Layer::Episodic).contradiction, Force::Off);
         assert!(Strictness::Open < Strictness::Strict);
     }
 }

@@ -4,13 +4,11 @@ use super::{Asked, Landed, Replay, facts, in_time, still_head, trace};
 use crate::owed::Owed;
 use crate::read::content;
 use crate::reply::{Deferral, WriteStatus};
-use crate::search::redacted_classes;
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::trace::Seen;
 use crate::visibility::predicate;
 use crate::{Call, review, rights, scribing, sharing};
-use std::cell::RefCell;
 use tabellion_core::access::{Caller, visible_to};
 use tabellion_core::canonical::{Hash, hex, sha256};
 use tabellion_core::error::{Code, Refusal};
@@ -123,7 +121,7 @@ pub(super) fn commit(
     let mut expected: Vec<VersionId> = heads.iter().map(|(_, version)| *version).collect();
     expected.extend(facts.twin.as_ref().map(|twin| twin.known.version));
     let request = admitted.request();
-    expected.extend(passed_over(tenant, call, asked, now));
+    expected.extend(&facts.twins);
     let twins = (asked.strictness.rules(request.layer).dedup == Force::Stops)
         .then(|| (asked.prints, request.namespace.clone(), request.layer, expected));
     let superseded = admitted.superseded(facts.replaced.as_ref().map(|version| version.id));
@@ -155,24 +153,6 @@ fn calibration(facts: &GateFacts, versions: &[(WrittenVersion, Payload)]) -> Opt
     let shared = versions.iter().find(|(written, _)| written.tier == weighing.calibration.space.tier);
     let (written, _) = shared.filter(|_| weighing.admitted)?;
     Some(Calibration { weighed: Weighed::Version(written.version), ..weighing.calibration.clone() })
-}
-
-/// The twins that a write is not held against because something in it is redacted for the writer (SHARE-21).
-fn passed_over(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> Vec<VersionId> {
-    let views = tenant.shared.views.read();
-    let twins = RefCell::new(Vec::new());
-    if redacted_classes(tenant, &call.caller, &views).is_empty() {
-        return Vec::new();
-    }
-    let (request, at) = (&asked.request, Moment { lsn: views.lsn(), time: now });
-    let note = |twin: &Version| {
-        twins.borrow_mut().push(twin.id);
-        false
-    };
-    // None is found: each was only to be noted.
-    let none = views.items.twin(&asked.prints, &request.namespace, request.layer, at, note);
-    debug_assert!(none.is_none());
-    twins.into_inner()
 }
 
 /// The heads that a write takes the place of, each with its item.

@@ -18,7 +18,7 @@ pub(crate) struct Replay {
     pub(super) token: Hash,
     pub(super) request: Option<Hash>,
     /// The held write that it takes the place of: that is no replay, however alike they are.
-    pub(super) edits: Option<ReviewId>,
+    pub(crate) edits: Option<ReviewId>,
 }
 
 impl Replay {

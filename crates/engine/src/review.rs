@@ -18,7 +18,7 @@ use crate::reply::{Deferral, ReviewReply, WriteStatus, Written};
 use crate::scribing::{self, Told};
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
-use crate::write::{self, Asked, Flight, Replay};
+use crate::write::{self, Asked, Flight};
 use crate::{Call, Notice, calibration, counsel};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
@@ -168,7 +168,7 @@ fn staging(
     };
     let edited = edits.map(|id| ending(tenant, call, id)).transpose()?;
     let draft = tenant.draft(call.caller.actor(), Event::WriteStaged(staged), Some(&payload))?;
-    let (replay, deadline) = (Replay { edits, ..asked.replay() }, asked.request.deadline);
+    let (replay, deadline) = (asked.replay().in_place_of(edits), asked.request.deadline);
     let check = move |views: &Views, now: Timestamp| {
         replay.known(views, now)?;
         write::in_time(deadline, now)?;

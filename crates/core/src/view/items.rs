@@ -271,9 +271,10 @@ impl ItemsView {
             return None;
         }
         let last = self.versions_of(item).rev().find(|version| version.lsn <= at.lsn)?;
-        let lives = last.expires_at.is_none_or(|end| at.time < end);
+        let lives = item.is_pinned_at(at.lsn) || last.expires_at.is_none_or(|end| at.time < end);
+        let ended = last.ended.is_some_and(|(lsn, status)| lsn <= at.lsn && status == Status::Superseded);
         let elsewhere = self.successor_of(last).is_some_and(|successor| successor.item != last.item);
-        (lives && elsewhere && last.status_at(at) == Some(Status::Superseded)).then_some(last)
+        (lives && elsewhere && ended).then_some(last)
     }
 
     /// The versions of an item, oldest first.

@@ -232,9 +232,9 @@ impl PoliciesView {
     /// The ids of those who may look at the held writes of a user.
     #[must_use]
     pub fn reviewers_of(&self, user: &str) -> BTreeSet<String> {
-        let reviewer = |(_, policy)| match policy {
-            Policy::Reviewer { reviewer, user: of } if of == user && reviewer != user => Some(reviewer),
-            _ => None,
+        let reviewer = |(_, policy)| {
+            let Policy::Reviewer { reviewer, user: of } = policy else { return None };
+            (of == user && reviewer != user).then_some(reviewer)
         };
         self.all().filter_map(reviewer).collect()
     }

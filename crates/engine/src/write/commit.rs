@@ -275,7 +275,9 @@ impl Maker<'_> {
         let came = self.written(Operation::Insert, Vec::new());
         let record = self.record(&came, self.admitted.content(), self.evidence());
         let came_payload = self.admitted.payload(self.admitted.content(), sign(self.tenant, record)?);
-        let mut both = self.written(Operation::Update, vec![merged.into.version, came.version]);
+        let mut parents = vec![merged.into.version, came.version];
+        parents.extend(self.admitted.superseded(self.facts.replaced.as_ref().map(|version| version.id)));
+        let mut both = self.written(Operation::Update, parents);
         both.token = self.tenant.fingerprint(&[b"merge", both.version.as_bytes()]);
         both.request = None;
         both.prints = self.prints_of(&merged.content);
@@ -377,13 +379,23 @@ impl Maker<'_> {
             if views.items.twin(&prints, namespace, layer, at, known).is_some() {
                 return Ok(Copied::Nothing);
             }
-            let before = views.items.copy_of(kept.item).filter(|item| !item.is_quarantined_at(at.lsn));
-            before.and_then(|item| Some((item.id, views.items.head_at(item, at)?.id)))
+            // The copies of what is superseded give way as well.
+            let ended = self.admitted.superseded(None);
+            let ended = ended.iter().filter_map(|version| views.items.find_version(*version));
+            let items = ended.filter_map(|version| views.items.item_of(version)).map(|item| item.id);
+            let mut copies: Vec<(ItemId, VersionId)> = Vec::new();
+            for item in std::iter::once(kept.item).chain(items) {
+                let copy = views.items.copy_of(item).filter(|copy| !copy.is_quarantined_at(at.lsn));
+                let head = copy.and_then(|copy| Some((copy.id, views.items.head_at(copy, at)?.id)));
+                copies.extend(head.filter(|head| !copies.contains(head)));
+            }
+            copies
         };
+        let first = replaced.first().copied();
         let version = VersionId::from_bytes(self.tenant.entropy.bytes());
         let written = WrittenVersion {
-            operation: if replaced.is_some() { Operation::Update } else { Operation::Insert },
-            item: replaced.map_or_else(|| ItemId::from_bytes(self.tenant.entropy.bytes()), |(item, _)| item),
+            operation: if first.is_some() { Operation::Update } else { Operation::Insert },
+            item: first.map_or_else(|| ItemId::from_bytes(self.tenant.entropy.bytes()), |(item, _)| item),
             version,
             parents: replaced.iter().map(|(_, head)| *head).collect(),
             tier: Tier::Shared,
@@ -508,8 +520,8 @@ enum Copied {
     Nothing,
     /// It follows when a model has said it anew.
     Later,
-    /// A version, and the head that it takes the place of.
-    Now(Box<(WrittenVersion, Payload)>, Option<(ItemId, VersionId)>),
+    /// A version, and the heads that it takes the place of.
+    Now(Box<(WrittenVersion, Payload)>, Vec<(ItemId, VersionId)>),
 }
 
 fn no_form() -> Refusal {

@@ -71,7 +71,7 @@ pub(crate) async fn patch(
         }
         let mut draft = read_write(Value::Object(body))?;
         draft.item = Some(id.to_owned());
-        if let Some(version) = applied_before(tenant, call, id, &draft.request_id, &patch)? {
+        if let Some(version) = applied_before(tenant, call, (id, draft.request_id.as_deref()), &patch)? {
             return replayed_reply(tenant, call, version);
         }
         let retries = expected.is_none() && attempt < ATTEMPTS_MAX;
@@ -88,11 +88,10 @@ pub(crate) async fn patch(
 fn applied_before(
     tenant: &Tenant,
     call: &Call,
-    id: &str,
-    request: &Option<String>,
+    (id, request): (&str, Option<&str>),
     patch: &Map<String, Value>,
 ) -> Result<Option<VersionId>, Refusal> {
-    let Some(print) = request.as_deref().and_then(|request| request_print(tenant, call, request)) else {
+    let Some(print) = request.and_then(|request| request_print(tenant, call, request)) else {
         return Ok(None);
     };
     let made = {

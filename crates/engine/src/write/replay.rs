@@ -18,10 +18,15 @@ pub(crate) struct Replay {
     pub(super) token: Hash,
     pub(super) request: Option<Hash>,
     /// The held write that it takes the place of: that is no replay, however alike they are.
-    pub(crate) edits: Option<ReviewId>,
+    pub(super) edits: Option<ReviewId>,
 }
 
 impl Replay {
+    /// The same for a write that takes the place of this held one, if of any.
+    pub(crate) const fn in_place_of(self, edits: Option<ReviewId>) -> Self {
+        Self { edits, ..self }
+    }
+
     /// What no other proposal of the batch may have in common with it.
     pub(crate) fn touches(&self) -> Vec<Touch> {
         let request = self.request.map(Touch::Request);

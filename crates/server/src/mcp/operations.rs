@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::read_write;
-use tabellion_core::id::{ItemId, ReviewId};
+use tabellion_core::id::ReviewId;
 use tabellion_core::view::ReviewState;
 use tabellion_engine::reply::{
     AskQuery, Changed, ListQuery, OutcomeReport, PathsQuery, RoundDraft, SearchQuery, TrustQuery,
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn identity_in_arguments_is_refused() {
         for name in IDENTITY_FIELDS {
-            let refusal = draft(object(json!({"text": "a", name: "x"}))).unwrap_err();
+            let refusal = no_identity(&object(json!({"text": "a", name: "x"}))).unwrap_err();
             assert_eq!(refusal.code, Code::IdentityInBody, "{name}");
             let refusal = read::<SearchItems>(object(json!({"query": "a", name: "x"}))).err().unwrap();
             assert_eq!(refusal.code, Code::IdentityInBody, "{name}");
@@ -314,31 +314,12 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_of_a_write_is_listed() {
-        let drafted = draft(object(json!({"id": 5, "confidence": 1.2, "colour": "red"}))).unwrap();
-        let refusal = drafted.check().unwrap_err();
-        let mut paths: Vec<&str> = refusal.errors.iter().map(|fault| fault.path.as_str()).collect();
-        paths.sort_unstable();
-        assert_eq!(paths, ["/colour", "/confidence", "/id", "/text"]);
-    }
-
-    #[test]
-    fn an_id_makes_a_write_an_update() {
-        let id = ItemId::from_bytes([7; 16]).to_string();
-        assert_eq!(draft(object(json!({"text": "a", "id": id}))).unwrap().item, Some(id));
-        assert_eq!(draft(object(json!({"text": "a", "id": null}))).unwrap().item, None);
-    }
-
-    /// SHARE-41: what is no id is missing, like an id of nothing; it does not become a new item.
-    #[test]
-    fn an_update_of_what_is_no_id_finds_nothing() {
-        for bad in ["", "itm_x"] {
-            assert_eq!(
-                draft(object(json!({"text": "a", "id": bad}))).unwrap_err(),
-                Refusal::not_found(),
-                "{bad}"
-            );
-        }
+    fn an_id_makes_a_write_a_change() {
+        let mut arguments = object(json!({"id": "itm_a", "text": "a"}));
+        assert_eq!(id(&mut arguments).unwrap().as_deref(), Some("itm_a"));
+        assert_eq!(Value::Object(arguments), json!({"text": "a"}));
+        assert_eq!(id(&mut object(json!({"id": null}))).unwrap(), None);
+        assert_eq!(id(&mut object(json!({"id": 5}))).unwrap_err().errors[0].path, "/id");
     }
 
     #[test]

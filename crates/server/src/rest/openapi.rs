@@ -176,7 +176,9 @@ fn relation(components: &Components) -> Option<RefOr<Schema>> {
 }
 
 fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    [&mut path.get, &mut path.put, &mut path.post, &mut path.delete].into_iter().flatten()
+    let operations =
+        [&mut path.get, &mut path.put, &mut path.patch, &mut path.post, &mut path.delete];
+    operations.into_iter().flatten()
 }
 
 fn complete(operation: &mut Operation) {

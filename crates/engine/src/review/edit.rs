@@ -94,17 +94,26 @@ pub(super) fn earlier_wording(tenant: &Tenant, call: &Call, asked: &Asked, held:
         waiting.truncate(COMPARED_MAX);
         waiting
     };
-    let new = Claim::of(&held.request.content, &mut Analyser::default());
+    let claim = |request: &WriteRequest, at: Timestamp| {
+        Claim::of(&request.content, &mut Analyser::default()).stored(at, request.layer)
+    };
+    let new = claim(&held.request, now);
     let is_worded_anew = |review: &&Review| {
         let earlier = Staged::read(tenant, review.lsn).and_then(|staged| staged.draft()?.check());
-        earlier.is_ok_and(|earlier| is_next_wording(&earlier, &held.request, &new))
+        let says = |earlier: &WriteRequest| {
+            is_next_wording((earlier, &claim(earlier, review.time)), (&held.request, &new))
+        };
+        earlier.is_ok_and(|earlier| says(&earlier))
             && !super::is_kept_apart(tenant, review)
     };
     waiting.iter().find(is_worded_anew).map(|review| review.id)
 }
 
 /// Whether a write says anew or corrects what another one says in the same place.
-fn is_next_wording(earlier: &WriteRequest, later: &WriteRequest, new: &Claim) -> bool {
+fn is_next_wording(
+    (earlier, old): (&WriteRequest, &Claim),
+    (later, new): (&WriteRequest, &Claim),
+) -> bool {
     let place = |request: &WriteRequest| (request.namespace.clone(), request.content.kind.clone());
     if place(earlier) != place(later) || earlier.is_utterance() || later.is_utterance() {
         return false;
@@ -114,10 +123,9 @@ fn is_next_wording(earlier: &WriteRequest, later: &WriteRequest, new: &Claim) ->
         (None, None) => {}
         (Some(_), None) | (None, Some(_)) => return false,
     }
-    let old = Claim::of(&earlier.content, &mut Analyser::default());
     old.says_the_same(new)
         || is_respelt(&earlier.content.text, &later.content.text)
-        || contradiction(&old, new, SIGMA_TOPIC).is_some()
+        || contradiction(old, new, SIGMA_TOPIC).is_some()
 }
 
 /// Announces that the review of a write that was changed has ended.

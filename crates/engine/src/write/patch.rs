@@ -160,8 +160,8 @@ fn based_on(tenant: &Tenant, call: &Call, version: VersionId) -> Result<Option<B
     let derived = derived.filter(|id| id.parse().is_ok_and(|version| sees(&views, &predicate, version)));
     put("derived_from", derived.map(|id| Value::from(id.as_str())).collect());
     if let Some(end) = head.expires_at {
-        let left = end.since(now).as_micros().max(1);
-        put("ttl", Value::from(format!("PT{}.{:06}S", left / 1_000_000, left % 1_000_000)));
+        let left = end.since(now).as_micros().div_ceil(1_000_000).max(1);
+        put("ttl", Value::from(format!("PT{left}S")));
     }
     Ok(Some(Base { version, owner: Some(head.owner), body }))
 }

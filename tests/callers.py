@@ -48,10 +48,13 @@ class Caller:
         return answer
 
     def write_canonical(self, text, now=None, **fields):
-        """An item of a layer that needs evidence and a person: cited, and approved by another user."""
+        """An item of a layer that needs evidence and a person: cited, and approved by another user if an agent writes it."""
         read_at = now or rfc3339(datetime.now(UTC))
         source = {"source_type": "human_input", "source_uri": "chat://1", "accessed_at": read_at, "excerpt": text}
-        held = self.ask("POST", "/v1/items", {"text": text, "evidence": [source], **fields}, expect=202)
+        status, held, _ = self.call("POST", "/v1/items", {"text": text, "evidence": [source], **fields})
+        if status == 201:
+            return held
+        assert status == 202, held
         return self.reviewer.ask("POST", f"/v1/reviews/{held['pending_id']}:decide", YES)
 
     @cached_property

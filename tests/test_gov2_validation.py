@@ -315,7 +315,8 @@ def test_contradictions_are_found_without_a_model(strict, known, new, method):
     pending = bot.held(new, confidence=0.6, evidence=cited)
     assert (pending["gate"], pending["code"]) == ("contradiction", "CONTRADICTION")
     review = ana.review(pending["pending_id"])
-    assert review["contradictions"] == refused["contradictions"]
+    assert review["contradictions"] == [{name: against[name] for name in against if name != "text"}]
+    assert against["text"] == known
     assert review["proposal"] == {"operation": "supersede", "items": [first["id"]]}
     assert review["causes"][0]["code"] == "CONTRADICTION" and review["item"]["text"] == new
     assert bot.get(first["id"])["text"] == known
@@ -442,15 +443,17 @@ def test_contradictions_are_looked_for_in_one_layer_and_namespace(strict):
     assert ana.review(held["pending_id"])["contradictions"] == []
 
 
-def test_standard_holds_contradictions_of_episodes_too(standard):
-    """GOV-2.8: under standard a weaker contradiction is 409, a stronger one is left to a person, evidence or not."""
+def test_standard_finds_contradictions_of_episodes_too(standard):
+    """GOV-2.8, AM-3: under standard a contradiction of an episode is found, evidence or not: the user's own newer statement takes
+    the older one's place, unless its writer wants it refused or looked at."""
     ana, bot = standard.pair()
     thing = novel(1)
     first = bot.commits(f"{thing} is on", confidence=0.5)
     text = f"{thing} is not on"
-    refused = bot.turned_down(text, confidence=0.5, status=409, code="CONTRADICTION", gate="contradiction")
+    fault = {"status": 409, "code": "CONTRADICTION", "gate": "contradiction"}
+    refused = bot.turned_down(text, confidence=0.5, on_conflict="reject", **fault)
     assert [one["id"] for one in refused["contradictions"]] == [first["id"]]
-    pending = bot.held(text, confidence=0.9)
+    pending = bot.held(text, confidence=0.4, on_conflict="review")
     assert pending["code"] == "CONTRADICTION" and ana.review(pending["pending_id"])["state"] == "pending"
 
 

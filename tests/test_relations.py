@@ -94,7 +94,8 @@ def test_relations_of_one_node_do_not_contradict_each_other(standard):
     """CAL-17: a node has many relations of one type, and their names may differ in a number alone."""
     ana = standard.person()
     ana.write("The kiln holds 12 pots", namespace="notes")
-    ana.turned_down("The kiln holds 14 pots", namespace="notes", status=409, code="CONTRADICTION", gate="contradiction")
+    fault = {"status": 409, "code": "CONTRADICTION", "gate": "contradiction"}
+    ana.turned_down("The kiln holds 14 pots", namespace="notes", on_conflict="reject", **fault)
     results = relate(ana, ("the kiln", "holds", "12 pots"), ("the kiln", "holds", "14 pots"))
     assert not [result for result in results if result.get("contradictions")], results
     relate(ana, *[("server 1", "connects", f"server {number}") for number in range(2, 9)])

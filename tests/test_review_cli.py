@@ -98,12 +98,16 @@ def test_a_no_says_whether_it_is_false(team, person, agent):
     assert "0 approved, 2 rejected" in said and "it opens at nine" in said and "too few decisions" in said
 
 
-def test_who_may_not_decide_is_told_who_may(team, person, agent, served):
-    """GOV-6.4: an agent never decides, nobody decides on their own, and a decision binds to a content."""
+def test_who_may_not_decide_is_told_who_may(team, person, agent, chief, served):
+    """GOV-6.4, AM-4: an agent never decides, under strict nobody decides on their own, and a decision binds to a content."""
     id = team.held("The towpath is closed in winter")
     refused = agent.run("review", "approve", id, "--reason", "I said so", code=1).stderr
     assert "HUMAN_REQUIRED" in refused and "tabellion key create --user" in refused
-    own = json.loads(written(person, "The toll is two pence", "--json").stdout)["pending_id"]
+    strict = ["--write-policy", "strict", "--json"]
+    said = written(person, "The toll is two pence", *strict, code=1).stderr
+    assert "NO_REVIEWER" in said
+    chief.run("policy", "set", f"reads-{team.person.name}", "--kind", "reviewer", "--reviewer", "admin", "--user", team.person.name)
+    own = json.loads(written(person, "The toll is two pence", *strict).stdout)["pending_id"]
     refused = person.run("review", "approve", own, "--reason", "I said so", code=1).stderr
     assert "SELF_APPROVAL" in refused and "--kind reviewer" in refused
     assert "VERSION_CONFLICT" in person.run("review", "approve", id, "--reason", "so", "--content-hash", "00" * 32, code=1).stderr
@@ -148,7 +152,7 @@ def test_policies_are_set_and_listed(chief, person, team, tmp_path):
     listed = {policy["id"]: policy for policy in chief.json("policy", "list")["policies"]}
     assert listed["ledger"]["strictness"] == "strict" and listed["docs"]["prefixes"] == ["https://docs.example.org/official/"]
     assert "namespace: ledger" in chief.out("policy", "list")
-    own = json.loads(written(person, "The toll is three pence", "--json").stdout)["pending_id"]
+    own = json.loads(written(person, "The toll is three pence", "--write-policy", "strict", "--json").stdout)["pending_id"]
     assert "committed" in chief.out("review", "approve", own, "--reason", "I am named as the reviewer")
     assert "FORBIDDEN" in person.run("policy", "set", "mine", "--kind", "approval", "--approvals", "1", code=1).stderr
     assert "SCHEMA_INVALID" in chief.run("policy", "set", "none", "--kind", "approval", "--approvals", "99", code=1).stderr

@@ -35,7 +35,7 @@ class Rest:
 
     def write(self, **body):
         id = body.pop("id", None)
-        return self._call("PUT", f"/v1/items/{id}", body) if id else self._call("POST", "/v1/items", body)
+        return self._call("PATCH", f"/v1/items/{id}", body) if id else self._call("POST", "/v1/items", body)
 
     def get(self, id, as_of=None):
         return self._call("GET", f"/v1/items/{id}" + (f"?as_of={as_of}" if as_of else ""))
@@ -106,7 +106,8 @@ class Grpc:
             return refused.refusal["code"], refused.refusal
 
     def write(self, **body):
-        return self._call("Write", **body)
+        id = body.pop("id", None)
+        return self._call("Patch", id=id, patch=body) if id else self._call("Write", **body)
 
     def get(self, id, as_of=None):
         return self._call("Get", id=id, as_of=as_of)
@@ -374,7 +375,10 @@ def answers(shared_server):
     admin(shared_server).ask("PUT", "/v1/policies/stricter", stricter)
     results = {}
     for transport in Rest, Grpc, Mcp, Stdio:
-        with transport(shared_server, new_caller(shared_server).key) as memory:
+        user, agent = new_caller(shared_server).name, f"agent-{transport.__name__.lower()}"
+        admin(shared_server).ask("POST", "/v1/agents", {"name": agent}, expect=201)
+        key = admin(shared_server).ask("POST", "/v1/keys", {"user": user, "agent": agent}, expect=201)["key"]
+        with transport(shared_server, key) as memory:
             names = Names()
             results[transport.__name__] = [(step, code, names.plain(answer)) for step, code, answer in scenario(memory, hidden)]
     return results

@@ -263,7 +263,8 @@ fn show_outcome(context: &Context, reply: &Reply) -> anyhow::Result<ExitCode> {
 
 fn ended(value: &Value) -> Sheet {
     let against = rows(value, "contradictions");
-    if against.is_empty() {
+    let replaced = rows(value, "superseded");
+    if against.is_empty() && replaced.is_empty() {
         let mut sheet = Sheet::new([("status", Kind::State), ("id", Kind::Word), ("version", Kind::Word)]);
         sheet.row([field(value, "status"), field(value, "id"), field(value, "version")]);
         return sheet;
@@ -273,9 +274,18 @@ fn ended(value: &Value) -> Sheet {
         sheet.fact(name, field(value, name));
     }
     for one in against {
-        sheet.fact("speaks against", field(one, "id"));
+        sheet.fact("contradicts", with_text(one));
+    }
+    for one in replaced {
+        sheet.fact("superseded", with_text(one));
     }
     sheet
+}
+
+/// The id of an item, with what it says where that is there.
+fn with_text(one: &Value) -> String {
+    let (id, text) = (field(one, "id"), field(one, "text"));
+    if text.is_empty() { id } else { format!("{id} “{text}”") }
 }
 
 /// What a write waits for, and how to ask after it.
@@ -373,6 +383,6 @@ mod tests {
     #[test]
     fn what_a_write_speaks_against_is_named() {
         let written = json!({"status": "committed", "id": "itm_a", "version": "ver_a", "contradictions": [{"id": "itm_b"}]});
-        check(&ended(&written), &["committed", "itm_a", "speaks against  itm_b"]);
+        check(&ended(&written), &["committed", "itm_a", "contradicts  itm_b"]);
     }
 }

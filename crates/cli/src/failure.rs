@@ -116,7 +116,11 @@ impl Failure {
         let id = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
         let same = id(refusal, "existing_ref").map(|id| format!("{id} says the same"));
         let against = refusal.get("contradictions").and_then(Value::as_array).into_iter().flatten();
-        let against = against.filter_map(|one| Some(format!("it speaks against {}", id(one, "id")?)));
+        let against = against.filter_map(|one| {
+            let known = id(one, "id")?;
+            let text = id(one, "text").map(|text| format!(" “{text}”")).unwrap_or_default();
+            Some(format!("it contradicts {known}{text}"))
+        });
         same.into_iter().chain(against).collect()
     }
 
@@ -254,6 +258,10 @@ const HINTS: &[(&str, &str)] = &[
         "SELF_APPROVAL",
         "ask another person; an admin names one: `tabellion policy set NAME --kind reviewer --reviewer WHO --user WHOSE`",
     ),
+    (
+        "NO_REVIEWER",
+        "an admin names who may decide: `tabellion policy set NAME --kind reviewer --reviewer WHO --user WHOSE`",
+    ),
     ("REVIEW_DECIDED", "`tabellion review show ID` says how; `tabellion review next` shows what still waits"),
     ("APPROVAL_REJECTED", "the message has the person's reason; mend it and write again"),
     ("APPROVAL_TIMEOUT", "ask someone to look at `tabellion review list`, then write again"),
@@ -272,7 +280,7 @@ const HINTS: &[(&str, &str)] = &[
     ("CIRCULAR_EVIDENCE", "cite a source that does not rest on the statement itself"),
     (
         "CONTRADICTION",
-        "look at what it contradicts with `tabellion get ID`; to replace it, say --supersedes ID",
+        "say --on-conflict supersede to replace what it contradicts, keep_both to keep both, or review to have a person decide",
     ),
     ("EXACT_DUPLICATE", "it is known already; to change it, say --update ID"),
     ("STRUCTURAL_CONFLICT", "the same statement is known with other fields; to change it, say --update ID"),

@@ -184,6 +184,8 @@ codes! {
     ApprovalTimeout => "APPROVAL_TIMEOUT", Deadline;
     /// Only a person may decide.
     HumanRequired => "HUMAN_REQUIRED", Forbidden;
+    /// A person's write waits for another person, and nobody else may decide.
+    NoReviewer => "NO_REVIEWER", Conflict;
     /// Nobody decides on what they wrote themselves.
     SelfApproval => "SELF_APPROVAL", Forbidden;
     /// The review is closed.

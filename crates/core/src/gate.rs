@@ -5,6 +5,7 @@
 
 mod bounds;
 mod calibration;
+mod conflict;
 mod consensus;
 mod contradiction;
 mod dedup;
@@ -26,9 +27,10 @@ mod schema;
 mod strictness;
 
 pub use bounds::Bounds;
+pub use conflict::OnConflict;
 pub use consensus::Consensus;
 pub use contradiction::{Against, contradictions};
-pub use dedup::{SEMANTIC_MIN, duplicate};
+pub use dedup::{SEMANTIC_MIN, duplicate, is_respelt};
 pub use facts::{Approval, GateFacts, Known, Likeness, Neighbour, Twin, Weighed, Weighing};
 pub use factual::{SUPPORT_UNSEEN, authority, fact_score, support, threshold};
 pub use knowledge::KnowledgeWord;
@@ -125,6 +127,8 @@ enum Finding {
     Holds(Cause),
     /// Both together become one.
     Merges(Known, Box<Content>),
+    /// The write takes its place.
+    Replaces(Known),
 }
 
 /// How a write was found, whatever becomes of it.
@@ -149,10 +153,9 @@ pub struct Assessment {
 }
 
 impl Assessment {
-    fn of(request: &WriteRequest, facts: &GateFacts) -> Self {
-        let against = contradictions(facts);
+    fn of(request: &WriteRequest, facts: &GateFacts, against: Vec<Against>) -> Self {
         let (fact, authority) = (fact_score(&facts.evidence), authority(&facts.evidence));
-        let approved = facts.approval.is_some();
+        let approved = facts.is_approved(request.layer);
         let standing =
             Standing { confidence: request.confidence, fact, authority, authority_max: authority, approved };
         let confidence = standing.adjusted_confidence();
@@ -176,8 +179,8 @@ impl Assessment {
     }
 
     /// How far the write can be relied on, approval left out (D6).
-    fn reliance(&self, facts: &GateFacts) -> f64 {
-        let approval = if facts.approval.is_some() { 0.30 } else { 0.0 };
+    fn reliance(&self, approved: bool) -> f64 {
+        let approval = if approved { 0.30 } else { 0.0 };
         reliance(self.confidence - approval)
     }
 }
@@ -277,6 +280,16 @@ impl Admitted {
         &self.parents
     }
 
+    /// The statements whose place it takes: all that it replaces but an earlier wording of itself, which is `edited`.
+    #[must_use]
+    pub fn superseded(&self, edited: Option<VersionId>) -> Vec<VersionId> {
+        let is_statement = |parent: &&VersionId| match self.operation {
+            Operation::Insert | Operation::Supersede => true,
+            Operation::Update => Some(**parent) != edited,
+        };
+        self.parents.iter().filter(is_statement).copied().collect()
+    }
+
     /// The canonical content.
     #[must_use]
     pub fn content(&self) -> &[u8] {
@@ -337,13 +350,15 @@ pub fn judge(
     procedure::check(&request, facts, &content, rules.factual)?;
     remote::check(facts, GateName::Schema)?;
     passed(GateName::Schema);
-    let assessment = Assessment::of(&request, facts);
+    let (superseded, against) = contradiction::divide(&request, facts, contradictions(facts));
+    let mut superseded: Vec<VersionId> = superseded.iter().map(|one| one.known.version).collect();
+    let assessment = Assessment::of(&request, facts, against);
     knowledge::check(facts, rules.factual)?;
     evidence::check(&request, facts, rules.factual)?;
     let factual = factual::check(&request, facts, rules.factual)?;
     remote::check(facts, GateName::Factual)?;
     passed(GateName::Factual);
-    let reliance = assessment.reliance(facts);
+    let reliance = assessment.reliance(facts.is_approved(request.layer));
     let opposed = contradiction::check(&request, facts, &assessment.against, reliance, rules.contradiction)?;
     remote::check(facts, GateName::Contradiction)?;
     passed(GateName::Contradiction);
@@ -360,11 +375,13 @@ pub fn judge(
     let tier = policy::tier(&request, facts)?;
     let mut causes: Vec<Cause> = Vec::new();
     let mut merging = None;
-    for finding in [opposed, twin, factual, consensus::check(facts), unfit] {
+    let consensus = if facts.own_word { Finding::Nothing } else { consensus::check(facts) };
+    for finding in [opposed, twin, factual, consensus, unfit] {
         match finding {
             Finding::Nothing => {}
             Finding::Holds(cause) => causes.push(cause),
             Finding::Merges(into, content) => merging = Some((into, content)),
+            Finding::Replaces(known) => superseded.push(known.version),
         }
     }
     let hold = policy::hold(&request, facts, &assessment, rules.risk, &mut causes);
@@ -377,7 +394,7 @@ pub fn judge(
         let held = Held { request, tier, hold, causes, assessment, content, calibration };
         return Ok(Judged::Held(Box::new(held)));
     }
-    admit(request, caller, facts, Found { tier, content, assessment, merging })
+    admit(request, caller, facts, Found { tier, content, assessment, superseded, merging })
         .map(|admitted| Judged::Admitted(Box::new(admitted)))
 }
 
@@ -386,6 +403,8 @@ struct Found {
     tier: Tier,
     content: Vec<u8>,
     assessment: Assessment,
+    /// What it replaces as a newer statement.
+    superseded: Vec<VersionId>,
     merging: Option<(Known, Box<Content>)>,
 }
 
@@ -396,14 +415,12 @@ fn admit(
     found: Found,
 ) -> Result<Admitted, Refusal> {
     let class = facts.class(caller.agent(), &request, found.tier);
-    // What a person approved against takes the place of what it speaks against.
-    let superseded: Vec<VersionId> = match &facts.approval {
-        Some(_) => {
-            let own = |one: &&Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.own);
-            found.assessment.against.iter().filter(own).map(|one| one.known.version).collect()
-        }
-        None => Vec::new(),
-    };
+    // What a person approves replaces what it contradicts, unless both are to stay.
+    let replaces = facts.approval.is_some() && facts.on_conflict != Some(OnConflict::KeepBoth);
+    let own = |one: &&Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.own);
+    let approved = found.assessment.against.iter().filter(own).filter(|_| replaces);
+    let superseded: Vec<VersionId> =
+        approved.map(|one| one.known.version).chain(found.superseded).collect();
     let replaced = facts.replaced.iter().map(|version| version.id);
     let merged = match found.merging {
         None => None,
@@ -423,9 +440,20 @@ fn admit(
         parents: each_once(replaced.chain(superseded)),
         content: found.content,
         assessment: found.assessment,
-        approval: facts.approval.clone(),
+        approval: facts.approval.clone().or_else(|| own_approval(caller, facts, &request)),
         merged,
         request,
+    })
+}
+
+/// The approval that a person's own write carries to a layer that asks for one (AM-4).
+fn own_approval(caller: &Caller, facts: &GateFacts, request: &WriteRequest) -> Option<Approval> {
+    let reason = request.justification.clone().unwrap_or_else(|| "written by this person".to_owned());
+    facts.is_approved(request.layer).then(|| Approval {
+        review: None,
+        approver: caller.user(),
+        at: facts.submitted,
+        reason,
     })
 }
 

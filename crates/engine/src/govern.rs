@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tabellion_core::access::Power;
 use tabellion_core::canonical::{hex, unhex32};
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::gate::{Strictness, WriteRequest, is_public_key};
+use tabellion_core::gate::{OnConflict, Strictness, WriteRequest, is_public_key};
 use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
 use tabellion_core::item::Layer;
 use tabellion_core::log::{Event, Lsn, PairHold, Payload, UserAgentPair};
@@ -165,11 +165,16 @@ fn settled(tenant: &Tenant, name: &str, policy: Policy) -> Result<Policy, Refusa
         Refusal::new(Code::SchemaInvalid, "a value of the policy breaks a rule").with(vec![fault])
     };
     Ok(match policy {
-        Policy::WritePath { strictness, namespace } => {
-            if Strictness::from_word(&strictness).is_none() {
+        Policy::WritePath { strictness, on_conflict, namespace } => {
+            let unknown = |word: &Option<String>, known: bool| word.is_some() && !known;
+            let strict = strictness.as_deref().and_then(Strictness::from_word).is_some();
+            if unknown(&strictness, strict) || (strictness.is_none() && on_conflict.is_none()) {
                 return Err(wrong("/strictness", format!("one of {}", Strictness::words())));
             }
-            Policy::WritePath { strictness, namespace }
+            if unknown(&on_conflict, on_conflict.as_deref().and_then(OnConflict::from_word).is_some()) {
+                return Err(wrong("/on_conflict", format!("one of {}", OnConflict::words())));
+            }
+            Policy::WritePath { strictness, on_conflict, namespace }
         }
         Policy::OfficialSources { prefixes } => {
             if prefixes.len() > 1_000

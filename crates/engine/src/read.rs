@@ -137,7 +137,14 @@ fn get_item(
     let views = tenant.shared.views.read();
     let predicate = predicate(tenant, caller, &views);
     let at = moment(tenant, caller, &views, as_of)?;
-    let (item, head) = views.items.visible_head(id, &predicate, at).ok_or_else(Refusal::not_found)?;
+    // What another item's newer statement has replaced is still read by its id, as history.
+    let replaced = || {
+        let item = views.items.visible_item(id, &predicate)?;
+        let last = views.items.replaced_head(item, at)?;
+        predicate.admits(last).then_some((item, last))
+    };
+    let head = views.items.visible_head(id, &predicate, at).or_else(replaced);
+    let (item, head) = head.ok_or_else(Refusal::not_found)?;
     let sketch = Sketch::of(&views, item, head, at, &predicate).ok_or_else(Refusal::not_found)?;
     let reading = Chain::of_reading(tenant, caller, &views);
     let redacted = redacted_classes(tenant, caller, &views);
@@ -145,6 +152,18 @@ fn get_item(
     drop(views);
     let item = ItemReply { against, ..fill(sketch, tenant, caller)? };
     shown(&reading, item)
+}
+
+/// A version as the caller is shown it, whatever became of it since; nothing if it is hidden.
+pub(crate) fn shown_version(tenant: &Tenant, caller: &Caller, version: VersionId) -> Option<ItemReply> {
+    let views = tenant.shared.views.read();
+    let predicate = predicate(tenant, caller, &views);
+    let version = views.items.find_version(version)?;
+    let item = views.items.item_of(version)?;
+    let sketch = Sketch::of(&views, item, version, tenant.moment(&views), &predicate)?;
+    let reading = Chain::of_reading(tenant, caller, &views);
+    drop(views);
+    reading.shown(fill(sketch, tenant, caller).ok()?)
 }
 
 fn shown(reading: &Chain, item: ItemReply) -> Result<(ItemReply, Shaped), Refusal> {
@@ -177,7 +196,7 @@ fn against(
         let found = contradiction(index.claims.get(*near)?, claim, SIGMA_TOPIC)?;
         let other = views.items.version(*near)?;
         let known = Known { item: views.items.item_of(other)?.id, version: other.id };
-        Some(Against { known, method: found.method, score: found.score, similarity: *similarity })
+        Some(Against { known, method: found.method, score: found.score, similarity: *similarity, text: None })
     };
     let mut against: Vec<Against> = near.iter().filter_map(speaks).collect();
     against.sort_by(|a, b| b.score.total_cmp(&a.score));
@@ -253,6 +272,7 @@ fn list_versions(tenant: &Tenant, caller: &Caller, id: &str) -> Result<Vec<Versi
             Some((lsn, _)) => views.items.time_of(lsn),
             None => views.items.expired_at(version, at),
         },
+        valid_until: views.items.valid_until(version),
         token: tenant.token(caller, version.lsn),
     };
     Ok(views.items.versions_of(item).filter(|version| predicate.admits(version)).map(reply).collect())
@@ -347,6 +367,7 @@ impl Sketch {
             created_at,
             updated_at: version.time,
             expires_at: version.expires_at,
+            valid_until: views.items.valid_until(version),
             token: String::new(),
             transformed: false,
             against: Vec::new(),

@@ -81,6 +81,19 @@ pub struct Written {
     pub owed: Option<Deferral>,
     /// What it speaks against and was committed beside all the same.
     pub against: Vec<Against>,
+    /// The statements whose place it took.
+    pub superseded: Vec<Superseded>,
+}
+
+/// A statement whose place a write took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Superseded {
+    /// The item.
+    pub item: ItemId,
+    /// The version that ended.
+    pub version: VersionId,
+    /// What it said, where the caller may see it.
+    pub text: Option<String>,
 }
 
 /// What a write waits for.
@@ -187,6 +200,8 @@ pub struct ItemReply {
     pub updated_at: Timestamp,
     /// When it lapses.
     pub expires_at: Option<Timestamp>,
+    /// When a newer statement took its place, for one that is history.
+    pub valid_until: Option<Timestamp>,
     /// Where in the log it was read, sealed for the caller.
     pub token: String,
     /// Whether a policy changed what it says.
@@ -214,6 +229,8 @@ pub struct VersionReply {
     pub created_at: Timestamp,
     /// When it stopped being active.
     pub ended_at: Option<Timestamp>,
+    /// When a newer statement took its place.
+    pub valid_until: Option<Timestamp>,
     /// Where in the log it was written, sealed for the caller; good for `as_of`.
     pub token: String,
 }

@@ -9,6 +9,7 @@ mod feedback;
 
 use decide::end;
 pub(crate) use decide::{decide, promote, waiting_write};
+use edit::earlier_wording;
 pub(crate) use edit::{edit, ended, ending, give_way, must_wait, why};
 pub(crate) use feedback::feedback;
 
@@ -35,6 +36,8 @@ use tabellion_core::view::{Class, Review, ReviewState, Views};
 
 /// Reviews of one listing.
 const PAGE: usize = 500;
+/// The newest waiting writes of an author that another one is compared with.
+const COMPARED_MAX: usize = 50;
 /// The word for reviews of what is kept apart for so long that it is out of the way (CAL-31).
 const ARCHIVED: &str = "archived";
 /// Between two looks for reviews whose time is over.
@@ -62,9 +65,10 @@ pub(crate) async fn stage(
     let id = ReviewId::from_bytes(tenant.entropy.bytes());
     let now = tenant.now();
     let deadline = deadline(tenant, &held, now);
-    let proposal = staging(tenant, call, asked, &held, id, deadline)?;
+    let edits = asked.edits.or_else(|| earlier_wording(tenant, call, asked, &held));
+    let proposal = staging(tenant, call, (asked, edits), &held, (id, deadline))?;
     tenant.sequencer.propose(proposal).await?;
-    ended(tenant, asked);
+    ended(tenant, edits);
     // What waits for a person is no longer in anyone's way.
     drop(flight);
     let review = tenant.shared.views.read().reviews.find(id).cloned().ok_or_else(Refusal::not_found)?;
@@ -80,6 +84,30 @@ pub(crate) async fn stage(
     Ok(write::deferred(deferral_of(id, held.causes.first())))
 }
 
+/// Refuses to park a person's write that nobody could decide on (AM-4). What calibration keeps apart needs no person.
+pub(crate) fn can_be_decided(tenant: &Tenant, call: &Call, held: &Held) -> Result<(), Refusal> {
+    let apart = held.causes.iter().any(|cause| cause.code == Code::CalibrationStaged);
+    if apart || !tenant.is_person(&call.caller) {
+        return Ok(());
+    }
+    let (deciding, needed) = {
+        let views = tenant.shared.views.read();
+        let named = views.policies.reviewers_of(&call.caller.user().to_string());
+        let known = named.iter().filter(|id| views.identity.find_user(id).is_some()).count();
+        (known, views.policies.approvals() as usize)
+    };
+    if deciding >= needed {
+        return Ok(());
+    }
+    let why = held.causes.first().map_or("a person has to consent", |cause| cause.message.as_str());
+    let message = format!(
+        "another person has to consent ({why}), and {deciding} of the {needed} needed may: an admin names a reviewer with a \
+         policy of kind reviewer"
+    );
+    let gate = held.causes.first().map_or(GateName::Policy, |cause| cause.gate);
+    Err(Refusal::new(Code::NoReviewer, message).at(gate))
+}
+
 fn deadline(tenant: &Tenant, held: &Held, now: Timestamp) -> Timestamp {
     match held.hold {
         Hold::Sync => {
@@ -93,10 +121,9 @@ fn deadline(tenant: &Tenant, held: &Held, now: Timestamp) -> Timestamp {
 fn staging(
     tenant: &Tenant,
     call: &Call,
-    asked: &Asked,
+    (asked, edits): (&Asked, Option<ReviewId>),
     held: &Held,
-    review: ReviewId,
-    deadline: Timestamp,
+    (review, deadline): (ReviewId, Timestamp),
 ) -> Result<Proposal, Refusal> {
     let (item, approvals) = {
         let views = tenant.shared.views.read();
@@ -139,16 +166,16 @@ fn staging(
         write: write.to_string().into_bytes().into(),
         findings: findings(held).to_string().into_bytes().into(),
     };
-    let edited = asked.edits.map(|id| ending(tenant, call, id)).transpose()?;
+    let edited = edits.map(|id| ending(tenant, call, id)).transpose()?;
     let draft = tenant.draft(call.caller.actor(), Event::WriteStaged(staged), Some(&payload))?;
-    let (replay, deadline) = (asked.replay(), asked.request.deadline);
+    let (replay, deadline) = (asked.replay().in_place_of(edits), asked.request.deadline);
     let check = move |views: &Views, now: Timestamp| {
         replay.known(views, now)?;
         write::in_time(deadline, now)?;
         // The same write was staged a moment ago: prepare again, and find it.
         if replay.waiting(views, now).is_some() { Err(Objection::Stale) } else { Ok(()) }
     };
-    let ids = [review].into_iter().chain(asked.edits).map(|id| id.to_string()).collect();
+    let ids = [review].into_iter().chain(edits).map(|id| id.to_string()).collect();
     let mut trail = tenant.row(call, write::ACTION, "deferred", ids);
     trail.record.shaped = asked.shaped.clone().noted();
     let scored = held.calibration.clone().map(|calibration| {
@@ -157,7 +184,7 @@ fn staging(
     });
     // The old review ends first: the new one may have its token.
     let drafts = edited.into_iter().chain([draft]).chain(scored.transpose()?).collect();
-    Ok(Proposal { drafts, touches: asked.replay().touches(), check: Box::new(check), trail })
+    Ok(Proposal { drafts, touches: replay.touches(), check: Box::new(check), trail })
 }
 
 /// What the gates found, for those who decide.

@@ -171,7 +171,8 @@ pub(crate) async fn write(
         expires_at: request.expires_at(now, Strictness::default()),
         token: String::new(),
         transformed: false,
-        against: Vec::new(),
+        valid_until: None,
+            against: Vec::new(),
     };
     let (status, kept) = match tenant.working.put(&call.caller, item, replaces, tenant.limits.working_max)? {
         Put::New(item) => (WriteStatus::Committed, item),
@@ -192,6 +193,7 @@ pub(crate) async fn write(
         shared: None,
         owed: None,
         against: Vec::new(),
+        superseded: Vec::new(),
     })
 }
 

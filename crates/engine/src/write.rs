@@ -2,10 +2,13 @@
 
 mod asked;
 mod commit;
+mod conflict;
 mod facts;
 mod flight;
 mod heads;
 mod knowledge;
+mod named;
+mod patch;
 mod replay;
 mod retry;
 mod times;
@@ -18,6 +21,9 @@ pub(crate) use flight::{Flight, Flights};
 pub(crate) use heads::{contributed, version_conflict};
 use heads::{replaced, still_head};
 pub(crate) use knowledge::denies;
+use named::inherit;
+pub(crate) use named::{class_of, gather};
+pub(crate) use patch::patch;
 pub(crate) use replay::{Replay, check_token};
 pub(crate) use retry::{Again, Waited, again};
 pub(crate) use times::{GateTimes, timed};
@@ -31,10 +37,8 @@ use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
 use crate::search::redacted_classes;
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
-use crate::visibility::predicate;
-use crate::{Call, anomaly, kept, review, rights, scribing, sharing, working};
+use crate::{Call, anomaly, kept, review, rights, scribing, working};
 use std::sync::Arc;
-use tabellion_core::access::Predicate;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{
@@ -57,7 +61,7 @@ pub(crate) async fn write(
     draft: WriteDraft,
     pace: Pace,
 ) -> Result<Written, Refusal> {
-    accept(tenant, call, draft, Manner { pace, edits: None, together: None }).await
+    accept(tenant, call, draft, Manner { pace, edits: None, together: None, retries: false }).await
 }
 
 /// A relation that is written with others, in their order: they are scored together.
@@ -68,7 +72,8 @@ pub(crate) async fn relation(
     turn: Turn,
     together: Option<Arc<Together>>,
 ) -> Result<Written, Refusal> {
-    accept(tenant, call, draft, Manner { pace: Pace::Import(turn), edits: None, together }).await
+    let manner = Manner { pace: Pace::Import(turn), edits: None, together, retries: false };
+    accept(tenant, call, draft, manner).await
 }
 
 /// A write that takes the place of a held one, which waits until then.
@@ -78,7 +83,8 @@ pub(crate) async fn edit(
     draft: WriteDraft,
     review: ReviewId,
 ) -> Result<Written, Refusal> {
-    accept(tenant, call, draft, Manner { pace: Pace::Single, edits: Some(review), together: None }).await
+    let manner = Manner { pace: Pace::Single, edits: Some(review), together: None, retries: false };
+    accept(tenant, call, draft, manner).await
 }
 
 /// How a write comes in.
@@ -87,11 +93,14 @@ struct Manner {
     edits: Option<ReviewId>,
     /// The relations that it is written with.
     together: Option<Arc<Together>>,
+    /// Whether its maker makes it anew when another write came in between, so that such a refusal is not kept.
+    retries: bool,
 }
 
 async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner) -> Result<Written, Refusal> {
     let trace = trace(tenant, call, draft.trace_id.as_deref());
     let body = draft.clone();
+    let retries = manner.retries;
     let result = match working::claim(tenant, call, draft).check() {
         Ok(request) if request.layer == Layer::Working && manner.edits.is_some() => {
             Err(Failed::Early(unlogged()))
@@ -109,6 +118,14 @@ async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner)
         }
         Err(failed) => failed,
     };
+    let failed = match failed {
+        Failed::Recorded(refusal) | Failed::Early(refusal)
+            if retries && refusal.code == Code::VersionConflict =>
+        {
+            return Err(refusal);
+        }
+        failed => failed,
+    };
     count("rejected");
     let refusal = match failed {
         Failed::Recorded(refusal) => refusal,
@@ -123,6 +140,7 @@ async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner)
         metrics::counter!("tabellion_memory_write_rejected_total", "gate" => gate, "reason" => reason)
             .increment(1);
     }
+    let refusal = conflict::with_texts(tenant, call, refusal);
     Err(kept::refused(tenant, call, &body, refusal).await)
 }
 
@@ -293,6 +311,7 @@ async fn committed_or_staged(
             Prepared::Commit(prepared) => *prepared,
             Prepared::Stage(held) => {
                 drop(turn.take());
+                review::can_be_decided(tenant, call, &held)?;
                 match review::stage(tenant, call, asked, *held, flight.take()).await {
                     Ok(written) => return Ok(written),
                     Err(Objection::Refused(refusal)) => return Err(Failed::Recorded(refusal)),
@@ -314,7 +333,7 @@ async fn committed_or_staged(
         }
         match result {
             Ok(committed) => {
-                review::ended(tenant, asked);
+                review::ended(tenant, asked.edits);
                 calibration::committed(tenant, call, asked).await;
                 return Ok(Written { owed, ..landed.reply(tenant, call, committed) });
             }
@@ -401,6 +420,7 @@ pub(crate) fn deferred(deferral: Deferral) -> Written {
         shared: None,
         owed: None,
         against: Vec::new(),
+        superseded: Vec::new(),
     }
 }
 
@@ -410,6 +430,8 @@ pub(crate) struct Landed {
     item: ItemId,
     version: VersionId,
     against: Vec<Against>,
+    /// The statements whose place it takes.
+    superseded: Vec<VersionId>,
     layer: Layer,
     /// The copy for others, if there is one.
     shared: Option<ItemId>,
@@ -431,6 +453,7 @@ impl Landed {
             shared: self.shared,
             owed: None,
             against: self.against,
+            superseded: conflict::shown(tenant, call, &self.superseded),
         }
     }
 }
@@ -439,7 +462,8 @@ pub(crate) fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -
     let views = tenant.shared.views.read();
     let known = views.items.find_version(version).ok_or_else(Refusal::not_found)?;
     let item = views.items.item_of(known).ok_or_else(Refusal::not_found)?;
-    Ok(Written {
+    let superseded = conflict::superseded_by(&views.items, known);
+    let written = Written {
         status: WriteStatus::AlreadyCommitted,
         id: Some(item.id),
         version: Some(version),
@@ -449,7 +473,10 @@ pub(crate) fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -
         shared: views.items.copy_of(item.id).map(|copy| copy.id),
         owed: kept::owing(tenant, version)?,
         against: Vec::new(),
-    })
+        superseded: Vec::new(),
+    };
+    drop(views);
+    Ok(Written { superseded: conflict::shown(tenant, call, &superseded), ..written })
 }
 
 /// What the gates made of a write.
@@ -470,6 +497,7 @@ pub(crate) fn look(
     let gathered = facts::Gathering { tenant, call, asked, now, redacted }.facts()?;
     stopwatch.lap(GateTimes::FACTS);
     let mut request = asked.request.clone();
+    request.evidence.extend(gathered.own_evidence.clone());
     request.evidence.extend(gathered.knowledge.iter().map(|word| word.evidence.clone()));
     let judged = judge(request, &call.caller, &gathered, &mut |gate| stopwatch.lap(gate.as_str()))?;
     permitted(tenant, call, &judged, &gathered, now)?;
@@ -509,72 +537,6 @@ pub(crate) fn prepare(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Pre
             Prepared::Commit(Box::new(commit::commit(tenant, call, asked, &admitted, &gathered, now)?))
         }
     })
-}
-
-/// What the gates may know of what a write names, under the caller's predicate.
-pub(crate) fn gather(
-    tenant: &Tenant,
-    call: &Call,
-    views: &Views,
-    request: &WriteRequest,
-    predicate: &Predicate,
-) -> GateFacts {
-    let (caller, now) = (&call.caller, tenant.now());
-    let at = Moment { lsn: views.lsn(), time: now };
-    let mut facts = GateFacts {
-        reach: views.graphs.resources_of(caller.agent(), at).into_iter().collect(),
-        trust_declared: views.identity.agent(caller.agent()).is_some_and(|agent| agent.trust_declared),
-        sharing: sharing::is_on(tenant, caller, views),
-        bounds: views.policies.bounds(caller.agent()),
-        ..GateFacts::default()
-    };
-    facts.declares_resources = request.resources.is_some();
-    for (place, name) in request.resources.iter().flatten().enumerate() {
-        facts.resources.push(views.identity.find_resource(name).map(|resource| resource.id).ok_or(place));
-    }
-    for (place, id) in request.derived_from.iter().enumerate() {
-        let visible = |version: &&Version| predicate.admits(version);
-        let parent = id.parse().ok().and_then(|id| views.items.find_version(id)).filter(visible);
-        facts.derived_from.push(parent.map(|version| version.id).ok_or(place));
-        inherit(views, parent, &mut facts);
-    }
-    for (part, item) in sharing::tied(request) {
-        let head = views.items.visible_head(item, predicate, at).map(|(_, head)| head);
-        facts.ends.push(head.map(|version| version.id).ok_or(part));
-        inherit(views, head, &mut facts);
-    }
-    for parent in sharing::cited(views, request).filter(|version| predicate.admits(version)) {
-        inherit(views, Some(parent), &mut facts);
-    }
-    // What is written in a declared round is the work of all who take part in it (CAL-41).
-    facts.inherited.0.extend(tenant.taking_part(call, request.trace_id.as_deref()));
-    let seen = tenant.seen(call, request.trace_id.as_deref());
-    facts.called = seen.called.iter().copied().collect();
-    facts.only_called = seen.whole;
-    if seen.whole || !facts.trust_declared {
-        facts.inherited.0.extend(&seen.agents);
-        let classes = views.items.classes();
-        for class in seen.classes.iter().filter_map(|class| classes.get(class as usize)) {
-            facts.inherited.0.extend(&class.agents);
-            facts.inherited.1.extend(&class.resources);
-        }
-    }
-    facts
-}
-
-/// The class that a write would be of in a tier, as things are now.
-pub(crate) fn class_of(tenant: &Tenant, call: &Call, asked: &Asked, tier: Tier) -> Class {
-    let views = tenant.shared.views.read();
-    let predicate = predicate(tenant, &call.caller, &views);
-    gather(tenant, call, &views, &asked.request, &predicate).class(call.caller.agent(), &asked.request, tier)
-}
-
-/// A derivation carries the agents and resources of what it derives from: rewriting launders nothing.
-fn inherit(views: &Views, parent: Option<&Version>, facts: &mut GateFacts) {
-    if let Some(class) = parent.and_then(|parent| views.items.class_of(parent)) {
-        facts.inherited.0.extend(&class.agents);
-        facts.inherited.1.extend(&class.resources);
-    }
 }
 
 /// Step 2 of GOV-1.7: past its deadline a write leaves nothing.

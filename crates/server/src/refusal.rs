@@ -86,6 +86,10 @@ pub(crate) struct ContradictionBody {
     /// How close the topics are.
     #[schema(minimum = 0.0, maximum = 1.0)]
     pub(crate) similarity: f64,
+    /// What it says, where the caller may see it: at most 1,000 characters of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) text: Option<String>,
 }
 
 impl From<Against> for ContradictionBody {
@@ -96,6 +100,7 @@ impl From<Against> for ContradictionBody {
             method: against.method.as_str(),
             score: against.score,
             similarity: against.similarity,
+            text: against.text,
         }
     }
 }

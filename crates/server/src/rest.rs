@@ -56,6 +56,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
             "/v1/items/{id}",
             get(items::read_item)
                 .put(items::update_item)
+                .patch(items::patch_item)
                 .delete(items::retract_item)
                 .post(items::change_item),
         )
@@ -128,7 +129,7 @@ mod tests {
             let named = |method: &&str| {
                 route.contains(&format!("{method}(")) || route.contains(&format!(".{method}("))
             };
-            ["get", "put", "post", "delete"].into_iter().filter(named).collect::<Vec<_>>()
+            ["get", "put", "patch", "post", "delete"].into_iter().filter(named).collect::<Vec<_>>()
         };
         routes
             .take_while(|route| route.contains("::"))

@@ -32,7 +32,7 @@ pub(super) fn run(args: &Get, context: &Context) -> anyhow::Result<ExitCode> {
 }
 
 /// What of an item people want to see; tokens and empty fields are not.
-const SHOWN: [&str; 23] = [
+const SHOWN: [&str; 24] = [
     "id",
     "key",
     "text",
@@ -56,6 +56,7 @@ const SHOWN: [&str; 23] = [
     "created_at",
     "updated_at",
     "expires_at",
+    "valid_until",
 ];
 
 fn item(value: &Value) -> Sheet {

@@ -56,6 +56,9 @@ pub(crate) struct Add {
     /// The item or version that it replaces
     #[arg(long, value_name = "ID")]
     supersedes: Option<String>,
+    /// What to do if it contradicts a known one (default: a newer relation replaces one's own older one)
+    #[arg(long, value_parser = ["supersede", "keep_both", "review", "reject"])]
+    on_conflict: Option<String>,
 }
 
 /// Walk along relations: the strongest paths from a node
@@ -111,6 +114,7 @@ fn add(args: Add, context: &Context) -> anyhow::Result<ExitCode> {
     set(&mut body, "namespace", args.namespace);
     set(&mut body, "confidence", args.confidence);
     set(&mut body, "supersedes", args.supersedes);
+    set(&mut body, "on_conflict", args.on_conflict);
     set(&mut body, "evidence", some(args.evidence.into_iter().flat_map(one_or_many).collect()));
     set(&mut body, "resources", some(args.resources));
     // One relation is one write, and answers as one.

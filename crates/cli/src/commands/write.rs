@@ -1,11 +1,12 @@
 //! `write`: one item, or its next version.
 
-use super::{Layer, item_path, set, show_outcome};
+use super::{Layer, item_path, json_file, set, show_outcome};
 use crate::Context;
 use crate::client::Ask;
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 use std::io::Read;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The most that a text may have, in bytes; one more is read so that the server can say so.
@@ -16,7 +17,11 @@ const TEXT_BYTES_MAX: u64 = 65_536;
 #[command(after_help = "\
 Examples:
   tabellion write \"Port 8080 serves the API\" --key \"API port\"
-  tabellion write \"Port 9090 serves the API\" --update itm_…
+  tabellion write \"Port 9090 serves the API\" --update itm_…      its tags, fields and the rest stay
+  tabellion write --update itm_… --tag network
+  tabellion write \"The deploy window is Friday\" --on-conflict keep_both
+  tabellion write \"To deploy: build, test, then ship\" --layer procedural \\
+    --test 'short={\"properties\":{\"text\":{\"maxLength\":400}}}'
   git log -1 --format=%B | tabellion write - --layer semantic --tag release
   tabellion write \"Ana prefers tea\" --confidence 0.9 --field session=3 --field guests:=4 \\
     --evidence '{\"source_type\":\"human_input\",\"source_uri\":\"chat://42\",\"accessed_at\":\"2026-11-15T00:00:00Z\"}'
@@ -24,7 +29,8 @@ Examples:
 Writing the same again within 24 hours is a replay: it answers with the item that is there.")]
 pub(crate) struct Write {
     /// What to remember; - reads it from stdin
-    text: String,
+    #[arg(required_unless_present = "update")]
+    text: Option<String>,
     /// The topic, or the question that the text answers
     #[arg(long)]
     key: Option<String>,
@@ -55,6 +61,12 @@ pub(crate) struct Write {
     /// A field of knowledge that it belongs to; may be repeated
     #[arg(long = "domain", value_name = "DOMAIN")]
     domains: Vec<String>,
+    /// A test that a procedure must pass, NAME=JSON with a JSON Schema over the item; may be repeated
+    #[arg(long = "test", value_name = "NAME=JSON", value_parser = parse_test)]
+    tests: Vec<Value>,
+    /// A file with one test of a procedure or a list of them, as JSON; - reads it from stdin
+    #[arg(long, value_name = "FILE")]
+    test_file: Option<PathBuf>,
     /// What it says, as subject, predicate and object
     #[arg(long, num_args = 3, value_names = ["SUBJECT", "PREDICATE", "OBJECT"])]
     triple: Option<Vec<String>>,
@@ -97,46 +109,34 @@ pub(crate) struct Write {
     /// A UUID that makes a repeated request harmless
     #[arg(long, value_name = "UUID")]
     request_id: Option<String>,
+    /// What to do if it contradicts something known (default: a newer statement replaces one's own older one)
+    #[arg(long, value_parser = ["supersede", "keep_both", "review", "reject"])]
+    on_conflict: Option<String>,
     /// Be judged by a stricter policy than the tenant's
     #[arg(long, value_parser = ["open", "standard", "strict"])]
     write_policy: Option<String>,
     /// Write nothing after this time
     #[arg(long, value_name = "TIME")]
     deadline: Option<String>,
-    /// Write the next version of this item; its key, kind, layer, namespace, tags, classification, domains and fields stay unless given
+    /// Change this item: what is given changes, everything else stays
     #[arg(long, value_name = "ID", conflicts_with = "supersedes")]
     update: Option<String>,
 }
 
 pub(super) fn run(args: Write, context: &Context) -> anyhow::Result<ExitCode> {
     let update = args.update.clone();
-    let mut body = body(args)?;
-    let client = context.client()?;
+    let body = body(args)?;
     let ask = match update {
-        Some(id) => {
-            let path = item_path(&id);
-            keep(&mut body, &client.ask(Ask::new("GET", &path))?.value);
-            Ask::new("PUT", &path)
-        }
+        Some(id) => Ask::new("PATCH", &item_path(&id)),
         None => Ask::new("POST", "/v1/items"),
     };
     // Where the policy says so, the answer waits for a person.
-    show_outcome(context, &client.ask(ask.json(&body).long())?)
-}
-
-/// What an item is about and where it lies stays, unless the command says otherwise. To the server a version stands for
-/// itself: what it does not say has its default.
-fn keep(body: &mut Value, head: &Value) {
-    for name in ["key", "kind", "layer", "namespace", "tags", "classification", "domains", "fields"] {
-        let known = head.get(name).filter(|value| !value.is_null());
-        if body.get(name).is_none() {
-            set(body, name, known.cloned());
-        }
-    }
+    show_outcome(context, &context.client()?.ask(ask.json(&body).long())?)
 }
 
 fn body(args: Write) -> anyhow::Result<Value> {
-    let mut body = json!({"text": text(args.text)?});
+    let mut body = json!({});
+    set(&mut body, "text", args.text.map(text).transpose()?);
     set(&mut body, "key", args.key);
     set(&mut body, "kind", args.kind);
     set(&mut body, "layer", args.layer.map(|layer| layer.to_string()));
@@ -149,6 +149,11 @@ fn body(args: Write) -> anyhow::Result<Value> {
         some(args.fields).map(|fields| Value::Object(fields.into_iter().collect::<Map<_, _>>())),
     );
     set(&mut body, "tags", some(args.tags));
+    let mut tests = args.tests;
+    if let Some(file) = &args.test_file {
+        tests.extend(one_or_many(json_file(file)?));
+    }
+    set(&mut body, "tests", some(tests));
     set(&mut body, "classification", args.classification);
     set(&mut body, "domains", some(args.domains));
     set(&mut body, "triple", args.triple.map(|parts| triple(&parts)));
@@ -166,6 +171,7 @@ fn body(args: Write) -> anyhow::Result<Value> {
     set(&mut body, "expected_version", args.expected_version);
     set(&mut body, "request_id", args.request_id);
     set(&mut body, "write_policy", args.write_policy);
+    set(&mut body, "on_conflict", args.on_conflict);
     set(&mut body, "deadline", args.deadline);
     Ok(body)
 }
@@ -218,6 +224,12 @@ fn parse_field(text: &str) -> Result<(String, Value), String> {
     }
 }
 
+fn parse_test(text: &str) -> Result<Value, String> {
+    let (name, schema) = text.split_once('=').ok_or("expected NAME=JSON, such as steps={\"required\":[\"text\"]}")?;
+    let schema: Value = serde_json::from_str(schema).map_err(|error| format!("not JSON after `=`: {error}"))?;
+    Ok(json!({"name": name, "expect": schema}))
+}
+
 pub(super) fn parse_evidence(text: &str) -> Result<Value, String> {
     match serde_json::from_str(text) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => Ok(value),
@@ -257,13 +269,18 @@ mod tests {
     }
 
     #[test]
-    fn an_update_keeps_what_it_does_not_say() {
-        let mut body = json!({"text": "new", "layer": "semantic"});
-        keep(
-            &mut body,
-            &json!({"text": "old", "key": "API port", "layer": "episodic", "tags": ["net"], "triple": {}, "kind": null}),
+    fn update_needs_no_text() {
+        check(&["--update", "itm_a", "--tag", "net"], &json!({"tags": ["net"]}));
+        assert!(Only::try_parse_from(["write", "--tag", "net"]).is_err());
+    }
+
+    #[test]
+    fn tests_of_a_procedure_are_named_schemas() {
+        check(
+            &["t", "--test", r#"short={"maxLength":4}"#],
+            &json!({"text": "t", "tests": [{"name": "short", "expect": {"maxLength": 4}}]}),
         );
-        assert_eq!(body, json!({"text": "new", "layer": "semantic", "key": "API port", "tags": ["net"]}));
+        assert!(parse_test("short").is_err() && parse_test("short={").is_err());
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! The contradiction gate: nothing known speaks against the statement, or a person decides (GOV-2.7, 2.8).
+//! The contradiction gate: nothing known contradicts the statement, or the statement takes its place, or a person decides
+//! (GOV-2.7, 2.8; AM-3).
 
 use super::facts::{GateFacts, Known, Neighbour};
-use super::{Cause, Finding, Force, GateName, WriteRequest};
+use super::{Cause, Finding, Force, GateName, OnConflict, Strictness, WriteRequest};
 use crate::claim::Method;
 use crate::error::{Code, Fault, Refusal};
+use crate::item::{Tier, TierWish};
 
 /// The least score at which two statements count as contradicting each other.
 const SCORE_MIN: f64 = 0.85;
@@ -12,7 +14,7 @@ const SCORE_MIN: f64 = 0.85;
 const MARGIN: f64 = 1e-6;
 
 /// Something known that speaks against a write.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Against {
     /// Which.
     pub known: Known,
@@ -22,6 +24,8 @@ pub struct Against {
     pub score: f64,
     /// How close the topics are, 0 to 1.
     pub similarity: f64,
+    /// What it says, where the caller is shown that.
+    pub text: Option<String>,
 }
 
 impl Against {
@@ -38,7 +42,7 @@ pub fn contradictions(facts: &GateFacts) -> Vec<Against> {
     let against = |neighbour: &Neighbour| {
         let found = neighbour.contradiction.as_ref().filter(|found| found.score > SCORE_MIN)?;
         let (method, score) = (found.method, found.score);
-        Some(Against { known: neighbour.known, method, score, similarity: neighbour.similarity })
+        Some(Against { known: neighbour.known, method, score, similarity: neighbour.similarity, text: None })
     };
     let mut all: Vec<Against> = facts
         .neighbours
@@ -50,7 +54,43 @@ pub fn contradictions(facts: &GateFacts) -> Vec<Against> {
     all
 }
 
-/// Passes, refuses what is weaker than what is known, or leaves the stronger to a person.
+/// Divides what the write contradicts into what it replaces without asking anybody, and the rest.
+///
+/// A newer statement of the same user replaces the older one in that user's private memory; elsewhere only where the writer asks
+/// for it. Under `strict`, and where an agent writes to a canonical layer, a person decides instead.
+pub(super) fn divide(
+    request: &WriteRequest,
+    facts: &GateFacts,
+    against: Vec<Against>,
+) -> (Vec<Against>, Vec<Against>) {
+    let waits = facts.strictness == Strictness::Strict || is_decided_by_a_person(request, facts);
+    if waits || facts.approval.is_some() || request.is_utterance() {
+        return (Vec::new(), against);
+    }
+    against.into_iter().partition(|one| {
+        let neighbour = one.neighbour(facts).filter(|neighbour| neighbour.replaceable);
+        neighbour.is_some_and(|_| match facts.on_conflict {
+            Some(asked) => asked == OnConflict::Supersede,
+            None => is_private(request, facts),
+        })
+    })
+}
+
+/// Whether a person decides on every write to the layer, and it is not a person who writes.
+const fn is_decided_by_a_person(request: &WriteRequest, facts: &GateFacts) -> bool {
+    request.layer.is_canonical() && !facts.own_word
+}
+
+/// Whether a write goes to its user's private memory.
+fn is_private(request: &WriteRequest, facts: &GateFacts) -> bool {
+    match request.tier {
+        TierWish::Auto => facts.replaced.as_ref().is_none_or(|version| version.tier == Tier::Private),
+        TierWish::Private | TierWish::Both => true,
+        TierWish::Shared => false,
+    }
+}
+
+/// Judges a write by what it contradicts and does not replace: passes it, holds it for a person, or refuses it.
 pub(super) fn check(
     request: &WriteRequest,
     facts: &GateFacts,
@@ -68,37 +108,87 @@ pub(super) fn check(
         .with(vec![fault]));
     }
     // What was said in a conversation is a record of it; two people may well say opposite things.
-    let force = if request.is_utterance() { force.min(Force::Advises) } else { force };
-    if against.is_empty() || force < Force::Stops || facts.approval.is_some() {
+    if against.is_empty() || facts.approval.is_some() || request.is_utterance() || force == Force::Off {
         return Ok(Finding::Nothing);
     }
-    let strongest = facts
-        .neighbours
-        .iter()
-        .filter(|neighbour| against.iter().any(|one| one.known == neighbour.known))
-        .map(|neighbour| neighbour.reliance)
-        .fold(0.0, f64::max);
-    if reliance > strongest + MARGIN {
-        let why = format!("it speaks against {} known item(s) and is better founded", against.len());
-        return Ok(Finding::Holds(Cause::new(GateName::Contradiction, Code::Contradiction, why)));
+    match facts.on_conflict {
+        Some(OnConflict::Reject) => Err(refusal(request, facts, against)),
+        Some(OnConflict::Review) => Ok(held(against, "a review is asked for")),
+        Some(OnConflict::Supersede) => Ok(held(against, "it asks to replace what others decide on")),
+        Some(OnConflict::KeepBoth) if may_stand_beside(request, facts, against) => Ok(Finding::Nothing),
+        Some(OnConflict::KeepBoth) => Ok(held(against, "it asks that both stay")),
+        None if force < Force::Stops => Ok(Finding::Nothing),
+        None => weigh(request, facts, against, reliance),
     }
-    Err(refusal(against))
 }
 
-fn refusal(against: &[Against]) -> Refusal {
-    let faults = against.iter().map(|one| {
-        Fault::new(
-            "/text",
-            Code::Contradiction,
-            "better evidence than the item has, or `supersedes` with its id",
-        )
-        .found(format!("{} ({})", one.known.item, one.method.as_str()))
+/// Whether a write may stand beside what it contradicts without a person: under no strict policy, and not against what another
+/// party shares, in the shared memory itself.
+fn may_stand_beside(request: &WriteRequest, facts: &GateFacts, against: &[Against]) -> bool {
+    let own = |one: &Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.own);
+    let harms_nobody = is_private(request, facts) || facts.own_word || against.iter().all(own);
+    facts.strictness < Strictness::Strict && harms_nobody
+}
+
+/// Holds a write that is better founded than all that it contradicts, or that changes what its own user keeps in private;
+/// refuses the rest (GOV-2.8).
+fn weigh(
+    request: &WriteRequest,
+    facts: &GateFacts,
+    against: &[Against],
+    reliance: f64,
+) -> Result<Finding, Refusal> {
+    let lenient = facts.strictness < Strictness::Strict && is_private(request, facts);
+    let others: Vec<&Neighbour> = against
+        .iter()
+        .filter_map(|one| one.neighbour(facts))
+        .filter(|neighbour| !(lenient && neighbour.own))
+        .collect();
+    let strongest = others.iter().map(|neighbour| neighbour.reliance).fold(0.0, f64::max);
+    if others.is_empty() {
+        return Ok(held(against, "it changes what is known"));
+    }
+    if reliance > strongest + MARGIN {
+        return Ok(held(against, "it is better founded"));
+    }
+    Err(refusal(request, facts, against))
+}
+
+fn held(against: &[Against], why: &str) -> Finding {
+    let message = format!("it contradicts {} known item(s): {why}", against.len());
+    Finding::Holds(Cause::new(GateName::Contradiction, Code::Contradiction, message))
+}
+
+fn refusal(request: &WriteRequest, facts: &GateFacts, against: &[Against]) -> Refusal {
+    let found = against.iter().map(|one| {
+        let expected = "a statement that does not contradict the item, or better evidence than it has";
+        Fault::new("/text", Code::Contradiction, expected)
+            .found(format!("{} ({})", one.known.item, one.method.as_str()))
     });
-    Refusal::new(
-        Code::Contradiction,
-        "it speaks against what is known and is no better founded: cite stronger evidence, or supersede the item",
-    )
-    .at(GateName::Contradiction)
-    .with(faults.collect())
-    .against(against.to_vec())
+    let way_out = way_out(request, facts, against);
+    let asked = facts.on_conflict.map_or("nothing", OnConflict::as_str);
+    let field = Fault::new("/on_conflict", Code::Contradiction, way_out).found(asked);
+    let message = format!("the statement contradicts {} known item(s); on_conflict: {way_out}", against.len());
+    Refusal::new(Code::Contradiction, message)
+        .at(GateName::Contradiction)
+        .with(found.chain([field]).collect())
+        .against(against.to_vec())
+}
+
+/// The values of `on_conflict` that would let the write through, each with what it does.
+fn way_out(request: &WriteRequest, facts: &GateFacts, against: &[Against]) -> &'static str {
+    if facts.on_conflict_policy == Some(OnConflict::Reject) {
+        return "reject is what a policy asks for here; write a statement that contradicts nothing";
+    }
+    let review = "review has a person decide";
+    if facts.strictness == Strictness::Strict || facts.on_conflict_policy == Some(OnConflict::Review) {
+        return review;
+    }
+    let replaceable = |one: &Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.replaceable);
+    let beside = may_stand_beside(request, facts, against);
+    match (against.iter().all(replaceable) && !is_decided_by_a_person(request, facts), beside) {
+        (true, _) => "supersede replaces the item, keep_both keeps both",
+        (false, true) => "keep_both keeps both, review has a person decide",
+        (false, false) => review,
+    }
 }

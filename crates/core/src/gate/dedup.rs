@@ -1,7 +1,7 @@
 //! The dedup gate: three tiers, cheapest first; the first twin found decides (GOV-3).
 
 use super::facts::{GateFacts, Likeness, Twin};
-use super::{Cause, Finding, Force, GateName, WriteRequest};
+use super::{Cause, Finding, Force, GateName, OnConflict, Strictness, WriteRequest};
 use crate::error::{Code, Fault, Refusal};
 use crate::schema::Delta;
 
@@ -33,11 +33,40 @@ pub(super) fn check(request: &WriteRequest, facts: &GateFacts, force: Force) -> 
     };
     match &twin.delta {
         Delta::Empty => Err(duplicate(twin)),
+        // As one, some would see more or less than before: both stay (AM-16).
+        Delta::Superset(_) if !twin.same_class => Ok(Finding::Nothing),
         Delta::Superset(content) => Ok(Finding::Merges(twin.known, Box::new(content.clone()))),
         Delta::Conflicting(_) if facts.approval.is_some() => Ok(Finding::Nothing),
-        Delta::Conflicting(places) => {
-            let why = format!("an item that says the same differs at {}", places.join(", "));
-            Ok(Finding::Holds(Cause::new(GateName::Dedup, twin.likeness.conflict(), why)))
+        Delta::Conflicting(places) => conflicting(request, facts, twin, places),
+    }
+}
+
+/// What becomes of another value of a known field: what the writer asks for, else a person decides; a person's own write replaces
+/// what it says anew (AM-3, AM-4).
+fn conflicting(
+    request: &WriteRequest,
+    facts: &GateFacts,
+    twin: &Twin,
+    places: &[String],
+) -> Result<Finding, Refusal> {
+    let (code, places) = (twin.likeness.conflict(), places.join(", "));
+    let alone = facts.own_word || (facts.strictness < Strictness::Strict && !request.layer.is_canonical());
+    let asked = facts.on_conflict.or(facts.own_word.then_some(OnConflict::Supersede));
+    match asked {
+        Some(OnConflict::Supersede) if alone && twin.replaceable => Ok(Finding::Replaces(twin.known)),
+        Some(OnConflict::KeepBoth) if alone => Ok(Finding::Nothing),
+        Some(OnConflict::Reject) => {
+            let message = format!("an item that says the same differs at {places}");
+            let expected = "supersede replaces the item, keep_both keeps both";
+            let fault = Fault::new("/on_conflict", code, expected).found(OnConflict::Reject.as_str());
+            Err(Refusal::new(code, message)
+                .at(GateName::Dedup)
+                .with(vec![fault])
+                .existing(twin.known.item))
+        }
+        Some(OnConflict::Supersede | OnConflict::KeepBoth | OnConflict::Review) | None => {
+            let why = format!("an item that says the same differs at {places}");
+            Ok(Finding::Holds(Cause::new(GateName::Dedup, code, why)))
         }
     }
 }
@@ -62,4 +91,54 @@ pub fn duplicate(twin: &Twin) -> Refusal {
         .at(GateName::Dedup)
         .with(vec![fault])
         .existing(twin.known.item)
+}
+
+/// The least letters of a word that may be misspelt.
+const MISSPELT_CHARS_MIN: usize = 4;
+
+/// Whether two texts differ in the spelling of words alone: each word that differs is one letter off, and none holds a digit or is
+/// a name.
+#[must_use]
+pub fn is_respelt(old: &str, new: &str) -> bool {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.split_whitespace().collect(), new.split_whitespace().collect());
+    let mut differing = old.iter().zip(&new).filter(|(a, b)| a != b).peekable();
+    old.len() == new.len() && differing.peek().is_some() && differing.all(|(a, b)| is_one_letter_off(a, b))
+}
+
+fn is_one_letter_off(one: &str, other: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let is_plain = |word: &[char]| {
+        word.len() >= MISSPELT_CHARS_MIN && word.iter().all(|c| c.is_lowercase() || c.is_ascii_punctuation())
+    };
+    if !is_plain(&a) || !is_plain(&b) || a.len().abs_diff(b.len()) > 1 {
+        return false;
+    }
+    let same_start = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (a.get(same_start..).unwrap_or_default(), b.get(same_start..).unwrap_or_default());
+    match (a, b) {
+        // Two letters in the other order.
+        ([a1, a2, a @ ..], [b1, b2, b @ ..]) if a1 == b2 && a2 == b1 => a == b,
+        ([_, rest @ ..], b) if rest == b => true,
+        (a, [_, rest @ ..]) if a == rest => true,
+        ([_, a @ ..], [_, b @ ..]) => a == b,
+        ([], _) | (_, []) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_respelt;
+
+    /// AM-10: a typo that is mended is the same statement; another word, number or name is another one.
+    #[test]
+    fn only_typos_make_a_near_copy() {
+        assert!(is_respelt("the api recieves json", "the api receives json"));
+        assert!(is_respelt("the adress is known", "the address is known"));
+        assert!(!is_respelt("the api receives json", "the api receives json"));
+        assert!(!is_respelt("it is in the north", "it is in the south"));
+        assert!(!is_respelt("port 8080 is open", "port 8081 is open"));
+        assert!(!is_respelt("it is for Bern", "it is for Bonn"));
+        assert!(!is_respelt("it is on", "it is off"));
+        assert!(!is_respelt("the api receives json", "the api receives json today"));
+    }
 }

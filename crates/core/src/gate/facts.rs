@@ -1,10 +1,11 @@
 //! What the engine gathers before the gates run, all of it under the caller's predicate.
 
-use super::{Bounds, Consensus, KnowledgeWord, RemoteFinding, Strictness, WriteRequest};
+use super::{Bounds, Consensus, KnowledgeWord, OnConflict, RemoteFinding, Strictness, WriteRequest};
 use crate::claim::Contradiction;
 use crate::id::{AgentId, ItemId, ResourceId, ReviewId, UserId, VersionId};
-use crate::item::Tier;
+use crate::item::{Layer, Tier};
 use crate::log::Calibration;
+use crate::provenance::Evidence;
 use crate::schema::Delta;
 use crate::time::Timestamp;
 use crate::view::{Class, Version};
@@ -34,6 +35,9 @@ pub struct Neighbour {
     pub approved: bool,
     /// Whether it is of the writer's own user and of the tier that is written to: only then may the write take its place.
     pub own: bool,
+    /// Whether the writer may replace it without asking anybody: it is their own, the agent may write to its class, and it is no
+    /// more secret than what takes its place.
+    pub replaceable: bool,
     /// Whether everyone who will see the write sees it too, so that it may leave a mark on what is stored (SHARE-39).
     pub dominated: bool,
 }
@@ -58,6 +62,10 @@ pub struct Twin {
     pub likeness: Likeness,
     /// What the write would add.
     pub delta: Delta,
+    /// Whether the writer may replace it without asking anybody.
+    pub replaceable: bool,
+    /// Whether it carries the same agents, resources and labels as the write: only then may the two become one (AM-16).
+    pub same_class: bool,
 }
 
 /// What is found about one cited source.
@@ -77,11 +85,11 @@ pub struct Weighed {
     pub missing: bool,
 }
 
-/// A person's yes to a held write.
+/// A person's yes to a write: to a held one, or to their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
-    /// The review.
-    pub review: ReviewId,
+    /// The review; none where a person's own write carries it.
+    pub review: Option<ReviewId>,
     /// Who.
     pub approver: UserId,
     /// When.
@@ -120,6 +128,10 @@ pub struct GateFacts {
     pub only_called: bool,
     /// Whether the roles of the agent only let it propose (GOV-8.2).
     pub proposes: bool,
+    /// Whether a person writes whose write carries their own approval (AM-4).
+    pub own_word: bool,
+    /// That person's words as evidence, where the gates ask for some and they cited none of their own.
+    pub own_evidence: Option<Evidence>,
     /// Where the agent may write; none, and it may everywhere.
     pub bounds: Vec<Bounds>,
     /// Whether policy lets the caller share.
@@ -140,10 +152,16 @@ pub struct GateFacts {
     pub knowledge: Option<KnowledgeWord>,
     /// What is known about the same topic, closest first.
     pub neighbours: Vec<Neighbour>,
+    /// What the writer, or else a policy, asks for where the write contradicts something known.
+    pub on_conflict: Option<OnConflict>,
+    /// What a policy asks for there.
+    pub on_conflict_policy: Option<OnConflict>,
     /// Whether the statement contradicts itself, such as an end before its start.
     pub impossible: bool,
     /// What says the same already.
     pub twin: Option<Twin>,
+    /// Every version that is recognised as the same, whether it counts for the writer or not: none may be added meanwhile.
+    pub twins: Vec<VersionId>,
     /// Whether this very content was once retracted.
     pub retracted: bool,
     /// Why writes of this pair are held, if they are (AM-5).
@@ -169,6 +187,12 @@ pub struct GateFacts {
 }
 
 impl GateFacts {
+    /// Whether a person has said yes to a write of this layer: to a held one, or by writing it themselves.
+    #[must_use]
+    pub const fn is_approved(&self, layer: Layer) -> bool {
+        self.approval.is_some() || (self.own_word && layer.is_canonical())
+    }
+
     /// The class of an agent's write in a tier. Its agents and resources are its own and those of what it may have been made
     /// from (SHARE-9, 10).
     #[must_use]

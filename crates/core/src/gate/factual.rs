@@ -43,7 +43,7 @@ fn mean(evidence: &[Weighed], of: impl Fn(&Weighed) -> f64) -> f64 {
 /// Passes, refuses, or leaves it to a person where only the words of the sources fall short.
 pub(super) fn check(request: &WriteRequest, facts: &GateFacts, force: Force) -> Result<Finding, Refusal> {
     let (score, least) = (fact_score(&facts.evidence), threshold(request.layer));
-    if force < Force::Stops || score >= least || facts.approval.is_some() {
+    if force < Force::Stops || score >= least || facts.approval.is_some() || facts.own_word {
         return Ok(Finding::Nothing);
     }
     let arguable = !facts.evidence.is_empty()

@@ -70,7 +70,8 @@ fn floors(
             format!("this agent's roles let it propose {} memory, not write it", request.layer.as_str());
         floors.push((Hold::Async, why));
     }
-    if force == Force::Off {
+    // A person's own write carries their own approval (AM-4).
+    if force == Force::Off || facts.own_word {
         return floors;
     }
     let (score, tier) = (assessment.risk.score(), assessment.risk.hold());

@@ -83,6 +83,7 @@ pub fn read_write(body: Value) -> Result<WriteDraft, Refusal> {
         deadline: read.text("deadline"),
         supersedes: read.text("supersedes"),
         expected_version: read.text("expected_version"),
+        on_conflict: read.text("on_conflict"),
         item: None,
         faults: Vec::new(),
     };

@@ -85,6 +85,7 @@ mod tests {
             reliance: 1.0,
             approved: false,
             own: true,
+            replaceable: true,
             dominated: true,
         };
         GateFacts { neighbours: vec![neighbour], ..GateFacts::default() }

@@ -1,6 +1,6 @@
 //! A write as it is asked for: first as drafted on the wire, then with every field proven.
 
-use super::Strictness;
+use super::{OnConflict, Strictness};
 use super::runner::{ReportDraft, TestReport};
 use crate::canonical::Hash;
 use crate::error::Fault;
@@ -43,6 +43,7 @@ pub struct WriteDraft {
     pub deadline: Option<String>,
     pub supersedes: Option<String>,
     pub expected_version: Option<String>,
+    pub on_conflict: Option<String>,
     /// The item named by the path of an update.
     pub item: Option<String>,
     /// What was already found wrong while reading the wire form.
@@ -74,6 +75,7 @@ impl WriteDraft {
             ("deadline", &self.deadline),
             ("supersedes", &self.supersedes),
             ("expected_version", &self.expected_version),
+            ("on_conflict", &self.on_conflict),
         ];
         let mut put = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -212,6 +214,7 @@ pub struct WriteRequest {
     pub deadline: Option<Timestamp>,
     pub replaces: Option<Replaces>,
     pub expected_version: Option<VersionId>,
+    pub on_conflict: Option<OnConflict>,
 }
 
 impl WriteRequest {

@@ -112,6 +112,7 @@ mod tests {
             reliance: 0.0,
             approved: false,
             own: true,
+            replaceable: true,
             dominated: true,
         };
         GateFacts { consumers, neighbours: vec![near], ..GateFacts::default() }

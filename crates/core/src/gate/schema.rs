@@ -3,7 +3,7 @@
 use super::read::pointer;
 use super::request::{EvidenceDraft, Replaces, WriteDraft, WriteRequest};
 use super::runner::{REPORTS_MAX, ReportDraft, TestReport};
-use super::{GateName, Strictness};
+use super::{GateName, OnConflict, Strictness};
 use crate::canonical::{nfc, unhex32};
 use crate::error::{Code, Fault, Refusal};
 use crate::item::{Classification, Content, Layer, Secrecy, TierWish, Triple};
@@ -130,6 +130,16 @@ impl WriteDraft {
                 |text| text.parse().ok(),
                 "a version id",
             ),
+            on_conflict: self.on_conflict.map(|word| {
+                let word = Some(word);
+                rules_ref.choice(
+                    "/on_conflict",
+                    word,
+                    OnConflict::Reject,
+                    OnConflict::from_word,
+                    OnConflict::words,
+                )
+            }),
         };
         if rules.faults.is_empty() { Ok(request) } else { Err(refuse(rules.faults)) }
     }

@@ -7,8 +7,8 @@ words! {
     /// A built-in write policy. A write may ask for a stricter one than its tenant's, never for a laxer one.
     #[derive(Default)]
     Strictness {
-        /// For one person: episodic writes pass schema and deduplication by content and by triple; contradictions are shown
-        /// to readers, not held.
+        /// For one person: episodic writes pass schema and deduplication by content and by triple; a newer statement replaces
+        /// the user's own, other contradictions are shown to readers.
         0 Open = "open",
         /// The default: canonical layers in full; episodic writes are weighed rather than stopped.
         #[default]
@@ -52,7 +52,9 @@ impl Strictness {
         match (layer, self) {
             (Layer::Working | Layer::Session, Self::Open) => Rules::all(Off),
             (Layer::Working | Layer::Session, _) => Rules { flow: Stops, ..Rules::all(Off) },
-            (Layer::Episodic, Self::Open) => Rules { factual: Advises, dedup: Stops, ..Rules::all(Off) },
+            (Layer::Episodic, Self::Open) => {
+                Rules { factual: Advises, dedup: Stops, ..Rules::all(Off) }
+            }
             (Layer::Episodic, Self::Standard) => {
                 Rules { factual: Advises, risk: Advises, ..Rules::all(Stops) }
             }

@@ -243,6 +243,40 @@ impl ItemsView {
         version.parents.iter().filter_map(|row| self.version(*row))
     }
 
+    /// Whether two versions are of one item.
+    #[must_use]
+    pub const fn is_same_item(&self, one: &Version, other: &Version) -> bool {
+        one.item == other.item
+    }
+
+    /// The version that took this one's place.
+    #[must_use]
+    pub fn successor_of(&self, version: &Version) -> Option<&Version> {
+        let (lsn, _) = version.ended.filter(|(_, status)| *status == Status::Superseded)?;
+        self.version(self.row_at(lsn)?)
+    }
+
+    /// Until when a statement held, if a newer one took its place; nothing if it was only worded anew.
+    #[must_use]
+    pub fn valid_until(&self, version: &Version) -> Option<Timestamp> {
+        let successor = self.successor_of(version)?;
+        let changed = successor.operation == Operation::Supersede || successor.item != version.item;
+        changed.then_some(successor.time)
+    }
+
+    /// The last version of an item whose place a version of another item has taken: the item has no head of its own any more.
+    #[must_use]
+    pub fn replaced_head<'a>(&'a self, item: &'a Item, at: Moment) -> Option<&'a Version> {
+        if item.is_quarantined_at(at.lsn) {
+            return None;
+        }
+        let last = self.versions_of(item).rev().find(|version| version.lsn <= at.lsn)?;
+        let lives = item.is_pinned_at(at.lsn) || last.expires_at.is_none_or(|end| at.time < end);
+        let ended = last.ended.is_some_and(|(lsn, status)| lsn <= at.lsn && status == Status::Superseded);
+        let elsewhere = self.successor_of(last).is_some_and(|successor| successor.item != last.item);
+        (lives && elsewhere && ended).then_some(last)
+    }
+
     /// The versions of an item, oldest first.
     pub fn versions_of<'a>(&'a self, item: &'a Item) -> impl DoubleEndedIterator<Item = &'a Version> {
         item.versions.iter().filter_map(|row| self.version(*row))
@@ -310,9 +344,14 @@ impl ItemsView {
         let version = self.version(*self.token_of.get(token)?)?;
         let kept = now < version.time.plus(TOKEN_KEPT);
         // Putting back an older content is a new update, not the replay of the update that first brought it.
+        // So is saying again what a newer statement has replaced: facts change back.
         let valid = match version.ended {
             None => true,
-            Some((_, status)) => status == Status::Superseded && version.operation == Operation::Insert,
+            Some((_, status)) => {
+                status == Status::Superseded
+                    && version.operation == Operation::Insert
+                    && self.valid_until(version).is_none()
+            }
         };
         let is_pinned = self.item_of(version).is_some_and(|item| item.pins.len() % 2 == 1);
         let lives = is_pinned || version.expires_at.is_none_or(|end| now < end);

@@ -2,7 +2,7 @@
 
 use super::Opened;
 use crate::canonical::{Hash, unhex32};
-use crate::gate::{Bounds, Strictness};
+use crate::gate::{Bounds, OnConflict, Strictness};
 use crate::id::AgentId;
 use crate::item::Layer;
 use crate::log::{Actor, Entry, Event, Lsn};
@@ -15,10 +15,14 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Policy {
-    /// How strict the write path is, everywhere or in one namespace.
+    /// How strict the write path is, and what becomes of contradictions, everywhere or in one namespace.
     WritePath {
         /// `open`, `standard` or `strict`.
-        strictness: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        strictness: Option<String>,
+        /// `supersede`, `keep_both`, `review` or `reject` (AM-3).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on_conflict: Option<String>,
         /// Only here.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         namespace: Option<String>,
@@ -149,10 +153,26 @@ impl PoliciesView {
     /// How strict the write path is in a namespace, unless nobody said so.
     #[must_use]
     pub fn strictness(&self, namespace: &str) -> Option<Strictness> {
+        self.write_path(namespace, |strictness, _| Strictness::from_word(strictness?))
+    }
+
+    /// What becomes of a write to a namespace that contradicts something known, unless nobody said so.
+    #[must_use]
+    pub fn on_conflict(&self, namespace: &str) -> Option<OnConflict> {
+        self.write_path(namespace, |_, on_conflict| OnConflict::from_word(on_conflict?))
+    }
+
+    /// What a policy of the write path says: the one for the namespace, else the one for all of them.
+    fn write_path<T>(
+        &self,
+        namespace: &str,
+        says: impl Fn(Option<&str>, Option<&str>) -> Option<T>,
+    ) -> Option<T> {
         let set = |wanted: Option<&str>| {
             self.all().find_map(|(_, policy)| {
-                let Policy::WritePath { strictness, namespace } = policy else { return None };
-                (namespace.as_deref() == wanted).then(|| Strictness::from_word(&strictness))?
+                let Policy::WritePath { strictness, on_conflict, namespace } = policy else { return None };
+                let applies = namespace.as_deref() == wanted;
+                applies.then(|| says(strictness.as_deref(), on_conflict.as_deref()))?
             })
         };
         set(Some(namespace)).or_else(|| set(None))
@@ -222,6 +242,16 @@ impl PoliciesView {
             (agent == bound).then_some(Bounds { layers, namespaces, tags })
         });
         of_agent.collect()
+    }
+
+    /// The ids of those who may look at the held writes of a user.
+    #[must_use]
+    pub fn reviewers_of(&self, user: &str) -> BTreeSet<String> {
+        let reviewer = |(_, policy)| {
+            let Policy::Reviewer { reviewer, user: of } = policy else { return None };
+            (of == user && reviewer != user).then_some(reviewer)
+        };
+        self.all().filter_map(reviewer).collect()
     }
 
     /// Whether someone may look at the held writes of someone else.

@@ -177,6 +177,7 @@ impl Look<'_> {
                 reliance,
                 approved: version.review.is_some(),
                 own: true,
+                replaceable: false,
                 dominated: true,
             };
             (reliance >= own).then_some((neighbour, version.lsn))

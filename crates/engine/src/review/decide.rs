@@ -258,7 +258,7 @@ fn revived(
     let (author, mut asked) = as_sent(tenant, call.request_id.clone(), review)?;
     crate::identity::must_be_active(tenant, author.caller.user())?;
     asked.approval = Some(Approval {
-        review: review.id,
+        review: Some(review.id),
         approver: call.caller.user(),
         at: tenant.now(),
         reason: verdict.reason.clone(),

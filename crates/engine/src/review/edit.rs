@@ -3,18 +3,20 @@
 //! Invariant (an edit loses nothing): until that commit the old review waits on, whatever stops the new text: a gate, a rate, a
 //! crash.
 
-use super::{Staged, closing, decided, own};
+use super::{COMPARED_MAX, Staged, closing, decided, own};
 use crate::Call;
 use crate::reply::Written;
 use crate::sequencer::{Draft, Objection};
 use crate::tenant::Tenant;
 use crate::write::{self, Asked};
-use tabellion_core::error::Refusal;
-use tabellion_core::gate::WriteDraft;
+use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
+use tabellion_core::error::{Code, Refusal};
+use tabellion_core::gate::{Held, WriteDraft, WriteRequest, is_respelt};
 use tabellion_core::id::ReviewId;
 use tabellion_core::log::{Decision, Event, Payload};
+use tabellion_core::text::Analyser;
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::Views;
+use tabellion_core::view::{Review, ReviewState, Views};
 
 /// The author changes a held write: what it has become goes through the gates anew.
 pub(crate) async fn edit(
@@ -64,16 +66,71 @@ pub(crate) async fn give_way(tenant: &Tenant, call: &Call, asked: &Asked) -> Res
     let trail = tenant.row(call, "withdraw", word, vec![id.to_string()]);
     let proposal = closing(vec![ending(tenant, call, id)?], Vec::new(), id, trail, |_, _| Ok(()));
     match tenant.sequencer.propose(proposal).await {
-        Ok(_) => ended(tenant, asked),
+        Ok(_) => ended(tenant, asked.edits),
         Err(Objection::Refused(refusal)) => return Err(refusal),
         Err(Objection::Stale | Objection::Replayed(_)) => return Err(write::keeps_changing()),
     }
     Ok(())
 }
 
+/// The waiting write of the same author that a held write words anew or corrects (AM-10): it becomes the next version for the
+/// reviewer. What calibration keeps apart waits for others instead, and is left alone.
+pub(super) fn earlier_wording(tenant: &Tenant, call: &Call, asked: &Asked, held: &Held) -> Option<ReviewId> {
+    let is_apart = |held: &Held| held.causes.iter().any(|cause| cause.code == Code::CalibrationStaged);
+    if asked.owed.is_some() || is_apart(held) {
+        return None;
+    }
+    let now = tenant.now();
+    let author = (call.caller.user(), call.caller.agent());
+    let waiting: Vec<Review> = {
+        let views = tenant.shared.views.read();
+        let waits = |review: &&Review| {
+            (review.owner, review.agent) == author
+                && (review.layer, review.tier) == (held.request.layer, held.tier)
+                && review.state_at(now) == ReviewState::Pending
+        };
+        let mut waiting: Vec<Review> = views.reviews.all().filter(waits).cloned().collect();
+        waiting.sort_by_key(|review| std::cmp::Reverse(review.lsn));
+        waiting.truncate(COMPARED_MAX);
+        waiting
+    };
+    let claim = |request: &WriteRequest, at: Timestamp| {
+        Claim::of(&request.content, &mut Analyser::default()).stored(at, request.layer)
+    };
+    let new = claim(&held.request, now);
+    let is_worded_anew = |review: &&Review| {
+        let earlier = Staged::read(tenant, review.lsn).and_then(|staged| staged.draft()?.check());
+        let says = |earlier: &WriteRequest| {
+            is_next_wording((earlier, &claim(earlier, review.time)), (&held.request, &new))
+        };
+        earlier.is_ok_and(|earlier| says(&earlier))
+            && !super::is_kept_apart(tenant, review)
+    };
+    waiting.iter().find(is_worded_anew).map(|review| review.id)
+}
+
+/// Whether a write says anew or corrects what another one says in the same place.
+fn is_next_wording(
+    (earlier, old): (&WriteRequest, &Claim),
+    (later, new): (&WriteRequest, &Claim),
+) -> bool {
+    let place = |request: &WriteRequest| (request.namespace.clone(), request.content.kind.clone());
+    if place(earlier) != place(later) || earlier.is_utterance() || later.is_utterance() {
+        return false;
+    }
+    match (earlier.replaces, later.replaces) {
+        (Some(one), Some(other)) => return one == other,
+        (None, None) => {}
+        (Some(_), None) | (None, Some(_)) => return false,
+    }
+    old.says_the_same(new)
+        || is_respelt(&earlier.content.text, &later.content.text)
+        || contradiction(old, new, SIGMA_TOPIC).is_some()
+}
+
 /// Announces that the review of a write that was changed has ended.
-pub(crate) fn ended(tenant: &Tenant, asked: &Asked) {
-    let review = asked.edits.and_then(|id| tenant.shared.views.read().reviews.find(id).cloned());
+pub(crate) fn ended(tenant: &Tenant, edits: Option<ReviewId>) {
+    let review = edits.and_then(|id| tenant.shared.views.read().reviews.find(id).cloned());
     if let Some(review) = review {
         tenant.announce(&review, Decision::Withdrawn.as_str());
     }

@@ -1,7 +1,7 @@
 //! A write that has been read, and what it is judged by.
 
 use super::flight::Corpus;
-use super::replay::scoped_token;
+use super::replay::{print_of_request, scoped_token};
 use super::{Replay, check_token, facts};
 use crate::calibration::{Session, Together};
 use crate::counsel::Counsel;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tabellion_core::canonical::{Hash, idempotency_token};
 use tabellion_core::claim::Claim;
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::gate::{Approval, Force, GateName, Strictness, WriteDraft, WriteRequest};
+use tabellion_core::gate::{Approval, Force, GateName, OnConflict, Strictness, WriteDraft, WriteRequest};
 use tabellion_core::id::ReviewId;
 use tabellion_core::item::{Content, Tier};
 use tabellion_core::log::{Prints, Shaped};
@@ -28,6 +28,8 @@ pub(crate) struct Asked {
     /// The body it came with, to be kept where the write has to wait.
     pub(crate) body: WriteDraft,
     pub(crate) strictness: Strictness,
+    /// What a policy says of writes that contradict something known.
+    pub(crate) on_conflict_policy: Option<OnConflict>,
     pub(crate) prints: Prints,
     /// What it claims; empty where nobody compares.
     pub(crate) claim: Claim,
@@ -81,14 +83,12 @@ impl Asked {
         owed: Option<Owed>,
     ) -> Result<Self, Refusal> {
         let strictness = strictness(tenant, &request)?;
+        let on_conflict_policy = on_conflict_policy(tenant, &request)?;
         let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
         let token = idempotency_token(&canonical, &call.caller.agent(), request.layer);
         check_token(&request, &token)?;
         let token = scoped_token(tenant, call, &request, &token);
-        let request_print = request.request_id.map(|id| {
-            let (user, agent) = (call.caller.user(), call.caller.agent());
-            tenant.fingerprint(&[b"request", user.as_bytes(), agent.as_bytes(), &id])
-        });
+        let request_print = print_of_request(tenant, call, &request);
         if let Some(owed) = owed {
             owed.address(tenant, &mut request);
         }
@@ -102,6 +102,7 @@ impl Asked {
         Ok(Self {
             claim,
             strictness,
+            on_conflict_policy,
             prints,
             token: owed.map_or(token, |owed| owed.token(tenant)),
             request_print: request_print.filter(|_| owed.is_none()),
@@ -148,7 +149,7 @@ impl Asked {
 
     /// The review that it comes back from.
     pub(crate) fn review(&self) -> Option<ReviewId> {
-        self.approval.as_ref().map(|approval| approval.review).or(self.promoted)
+        self.approval.as_ref().and_then(|approval| approval.review).or(self.promoted)
     }
 
     /// Whose memory it is compared with.
@@ -196,5 +197,24 @@ fn strictness(tenant: &Tenant, request: &WriteRequest) -> Result<Strictness, Ref
             .at(GateName::Preflight)
             .with(vec![fault]))
         }
+    }
+}
+
+/// What a policy says of contradictions where the write goes, which the write may only make stricter once it says `review` or
+/// `reject`.
+fn on_conflict_policy(tenant: &Tenant, request: &WriteRequest) -> Result<Option<OnConflict>, Refusal> {
+    let set = tenant.shared.views.read().policies.on_conflict(&request.namespace);
+    match (request.on_conflict, set) {
+        (Some(asked), Some(policy)) if !asked.is_allowed_under(set) => {
+            let expected = format!("{} or stricter", policy.as_str());
+            let fault = Fault::new("/on_conflict", Code::PolicyTooLax, expected).found(asked.as_str());
+            let message = format!(
+                "a policy says on_conflict={} in namespace {}; a write may only ask for something stricter",
+                policy.as_str(),
+                request.namespace
+            );
+            Err(Refusal::new(Code::PolicyTooLax, message).at(GateName::Preflight).with(vec![fault]))
+        }
+        _ => Ok(set),
     }
 }

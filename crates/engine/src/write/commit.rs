@@ -4,13 +4,11 @@ use super::{Asked, Landed, Replay, facts, in_time, still_head, trace};
 use crate::owed::Owed;
 use crate::read::content;
 use crate::reply::{Deferral, WriteStatus};
-use crate::search::redacted_classes;
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::trace::Seen;
 use crate::visibility::predicate;
 use crate::{Call, review, rights, scribing, sharing};
-use std::cell::RefCell;
 use tabellion_core::access::{Caller, visible_to};
 use tabellion_core::canonical::{Hash, hex, sha256};
 use tabellion_core::error::{Code, Refusal};
@@ -27,6 +25,8 @@ pub(crate) struct Commit {
     versions: Vec<(WrittenVersion, Payload)>,
     status: WriteStatus,
     against: Vec<Against>,
+    /// The statements whose place it takes.
+    superseded: Vec<VersionId>,
     must: Must,
     trace: Option<Hash>,
     layer: Layer,
@@ -121,12 +121,14 @@ pub(super) fn commit(
     let mut expected: Vec<VersionId> = heads.iter().map(|(_, version)| *version).collect();
     expected.extend(facts.twin.as_ref().map(|twin| twin.known.version));
     let request = admitted.request();
-    expected.extend(passed_over(tenant, call, asked, now));
+    expected.extend(&facts.twins);
     let twins = (asked.strictness.rules(request.layer).dedup == Force::Stops)
         .then(|| (asked.prints, request.namespace.clone(), request.layer, expected));
+    let superseded = admitted.superseded(facts.replaced.as_ref().map(|version| version.id));
     Ok(Commit {
         versions,
         status,
+        superseded,
         against: admitted.assessment().against.clone(),
         must: Must {
             replay: asked.replay(),
@@ -153,24 +155,6 @@ fn calibration(facts: &GateFacts, versions: &[(WrittenVersion, Payload)]) -> Opt
     Some(Calibration { weighed: Weighed::Version(written.version), ..weighing.calibration.clone() })
 }
 
-/// The twins that a write is not held against because something in it is redacted for the writer (SHARE-21).
-fn passed_over(tenant: &Tenant, call: &Call, asked: &Asked, now: Timestamp) -> Vec<VersionId> {
-    let views = tenant.shared.views.read();
-    let twins = RefCell::new(Vec::new());
-    if redacted_classes(tenant, &call.caller, &views).is_empty() {
-        return Vec::new();
-    }
-    let (request, at) = (&asked.request, Moment { lsn: views.lsn(), time: now });
-    let note = |twin: &Version| {
-        twins.borrow_mut().push(twin.id);
-        false
-    };
-    // None is found: each was only to be noted.
-    let none = views.items.twin(&asked.prints, &request.namespace, request.layer, at, note);
-    debug_assert!(none.is_none());
-    twins.into_inner()
-}
-
 /// The heads that a write takes the place of, each with its item.
 fn replaced_heads(tenant: &Tenant, admitted: &Admitted) -> Vec<(ItemId, VersionId)> {
     let views = tenant.shared.views.read();
@@ -186,12 +170,14 @@ impl Commit {
     pub(crate) fn landed(&self) -> Landed {
         let last = self.versions.last().map(|(written, _)| (written.item, written.version));
         let (item, version) = last.unwrap_or((ItemId::from_bytes([0; 16]), VersionId::from_bytes([0; 16])));
+        let stays = |one: &&Against| !self.superseded.contains(&one.known.version);
         let copy = self.versions.iter().find(|(written, _)| written.origin == Some(item));
         Landed {
             status: self.status,
             item,
             version,
-            against: self.against.clone(),
+            against: self.against.iter().filter(stays).cloned().collect(),
+            superseded: self.superseded.clone(),
             layer: self.layer,
             shared: copy.map(|(written, _)| written.item),
         }
@@ -289,7 +275,9 @@ impl Maker<'_> {
         let came = self.written(Operation::Insert, Vec::new());
         let record = self.record(&came, self.admitted.content(), self.evidence());
         let came_payload = self.admitted.payload(self.admitted.content(), sign(self.tenant, record)?);
-        let mut both = self.written(Operation::Update, vec![merged.into.version, came.version]);
+        let mut parents = vec![merged.into.version, came.version];
+        parents.extend(self.admitted.superseded(self.facts.replaced.as_ref().map(|version| version.id)));
+        let mut both = self.written(Operation::Update, parents);
         both.token = self.tenant.fingerprint(&[b"merge", both.version.as_bytes()]);
         both.request = None;
         both.prints = self.prints_of(&merged.content);
@@ -391,13 +379,23 @@ impl Maker<'_> {
             if views.items.twin(&prints, namespace, layer, at, known).is_some() {
                 return Ok(Copied::Nothing);
             }
-            let before = views.items.copy_of(kept.item).filter(|item| !item.is_quarantined_at(at.lsn));
-            before.and_then(|item| Some((item.id, views.items.head_at(item, at)?.id)))
+            // The copies of what is superseded give way as well.
+            let ended = self.admitted.superseded(None);
+            let ended = ended.iter().filter_map(|version| views.items.find_version(*version));
+            let items = ended.filter_map(|version| views.items.item_of(version)).map(|item| item.id);
+            let mut copies: Vec<(ItemId, VersionId)> = Vec::new();
+            for item in std::iter::once(kept.item).chain(items) {
+                let copy = views.items.copy_of(item).filter(|copy| !copy.is_quarantined_at(at.lsn));
+                let head = copy.and_then(|copy| Some((copy.id, views.items.head_at(copy, at)?.id)));
+                copies.extend(head.filter(|head| !copies.contains(head)));
+            }
+            copies
         };
+        let first = replaced.first().copied();
         let version = VersionId::from_bytes(self.tenant.entropy.bytes());
         let written = WrittenVersion {
-            operation: if replaced.is_some() { Operation::Update } else { Operation::Insert },
-            item: replaced.map_or_else(|| ItemId::from_bytes(self.tenant.entropy.bytes()), |(item, _)| item),
+            operation: if first.is_some() { Operation::Update } else { Operation::Insert },
+            item: first.map_or_else(|| ItemId::from_bytes(self.tenant.entropy.bytes()), |(item, _)| item),
             version,
             parents: replaced.iter().map(|(_, head)| *head).collect(),
             tier: Tier::Shared,
@@ -522,8 +520,8 @@ enum Copied {
     Nothing,
     /// It follows when a model has said it anew.
     Later,
-    /// A version, and the head that it takes the place of.
-    Now(Box<(WrittenVersion, Payload)>, Option<(ItemId, VersionId)>),
+    /// A version, and the heads that it takes the place of.
+    Now(Box<(WrittenVersion, Payload)>, Vec<(ItemId, VersionId)>),
 }
 
 fn no_form() -> Refusal {

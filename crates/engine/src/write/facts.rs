@@ -1,15 +1,19 @@
 //! What the gates are told: gathered under the caller's predicate, so that a verdict says nothing about what is hidden.
 
+mod evidence;
 mod meaning;
 
+use evidence::cited;
+pub(crate) use evidence::{OWN_WORDS, borne_out};
 pub(super) use meaning::{goes_by_meaning, understand};
 
-use super::{Asked, knowledge};
+use super::Asked;
 use crate::calibration::{self, Session};
 use crate::read::content;
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
 use crate::{Call, anomaly, rights};
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::time::Duration;
 use tabellion_core::access::{Deed, Predicate, tells_tiers_apart};
@@ -17,24 +21,22 @@ use tabellion_core::canonical::{Hash, sha256};
 use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{
-    Force, GateFacts, Known, Likeness, Neighbour, SEMANTIC_MIN, SUPPORT_UNSEEN, Strictness, Twin, Weighed,
-    Weighing, WriteRequest, fact_score, reliance, support,
+    Force, GateFacts, Known, Likeness, Neighbour, SEMANTIC_MIN, Strictness, Twin, Weighing, WriteRequest,
+    reliance,
 };
-use tabellion_core::id::{ItemId, VersionId};
+use tabellion_core::id::VersionId;
 use tabellion_core::item::{Content, Layer, RELATION, Tier};
 use tabellion_core::log::{Lsn, Prints};
 use tabellion_core::policy::{Classes, classes_in};
-use tabellion_core::provenance::{Evidence, SourceType};
+use tabellion_core::provenance::SourceType;
 use tabellion_core::rank::{Standing, freshness};
 use tabellion_core::schema::{Delta, delta};
-use tabellion_core::text::{Analyser, words};
+use tabellion_core::text::Analyser;
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Class, Index, Moment, Row, Scope, Version, Views};
 
 /// Neighbours that a write is held against (GOV-2.8).
 const NEIGHBOURS_MAX: usize = 50;
-/// Versions that a search for circles in the evidence visits at most.
-const ANCESTORS_MAX: usize = 10_000;
 /// How long a write waits for the texts before it to be taken apart.
 const INDEX_WAIT: Duration = Duration::from_secs(2);
 
@@ -125,9 +127,15 @@ impl Gathering<'_> {
             self.tenant.schema(request).map_or_else(Vec::new, |schema| schema.check(&request.content));
         facts.approval.clone_from(&self.asked.approval);
         facts.submitted = self.asked.submitted;
+        facts.on_conflict = request.on_conflict.or(self.asked.on_conflict_policy);
+        facts.on_conflict_policy = self.asked.on_conflict_policy;
         facts.runners = self.runners();
+        facts.own_word = self.carries_own_approval(&facts);
         if rules.factual > Force::Off {
             facts.evidence = self.weigh(&predicate, facts.replaced.as_ref())?;
+        }
+        if rules.factual == Force::Stops && facts.own_word {
+            self.add_own_words(&mut facts);
         }
         if let Some(counsel) = &self.asked.counsel {
             counsel.tell(request, &mut facts);
@@ -145,12 +153,15 @@ impl Gathering<'_> {
         if let Some(counsel) = &self.asked.counsel {
             counsel.oppose(&mut facts.neighbours);
         }
+        self.mark_replaceable(&mut facts.neighbours);
         facts.retracted = found.retracted;
+        facts.twins = found.twins;
         if rules.risk > Force::Off {
             facts.reputation = self.tenant.reputation(self.call.caller.agent(), self.now);
             facts.consumers = self.tenant.readers(&self.call.caller, self.now) + found.dependents;
         }
-        facts.twin = found.twin.map(|(known, likeness, lsn)| self.twin(known, likeness, lsn)).transpose()?;
+        let class = self.class(&facts);
+        facts.twin = found.twin.map(|twin| self.twin(twin, &class)).transpose()?;
         if facts.twin.is_none() {
             let replaced = facts.replaced.as_ref().map(|version| version.id);
             facts.twin = self.paraphrased(&predicate, &self.class(&facts), replaced);
@@ -175,12 +186,12 @@ impl Gathering<'_> {
         let at = Moment { lsn: views.lsn(), time: self.now };
         let index = self.tenant.shared.index.read();
         let seen = |version: &Version| predicate.admits(version) && may_be_twin(&views, version, class);
-        let twin = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, seen);
+        let twin = self.twin_among(&views, class, at, seen);
         let twin = twin.filter(|twin| self.may_tell(&views, &index, *twin));
         let known = |(version, likeness): (&Version, Likeness)| {
             Some((known(&views, version)?, likeness, version.lsn))
         };
-        Compared { twin: twin.and_then(known), ..Compared::default() }
+        Compared { twin: twin.and_then(known), twins: self.all_twins(&views, at), ..Compared::default() }
     }
 
     /// What is known that says the same, or is about the same.
@@ -202,7 +213,7 @@ impl Gathering<'_> {
                 && may_be_twin(&views, version, class)
                 && !self.redacts(&views, &index, version)
         };
-        let exact = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, seen);
+        let exact = self.twin_among(&views, class, at, seen);
         let semantic = || {
             rows.iter()
                 .take_while(|(_, similarity)| *similarity >= SEMANTIC_MIN)
@@ -211,8 +222,10 @@ impl Gathering<'_> {
                 .find(|version| self.is_own(version) && may_be_twin(&views, version, class))
                 .map(|version| (version, Likeness::Semantic))
         };
-        let twin = exact.or_else(semantic);
+        let rules = self.asked.strictness.rules(request.layer);
+        let twin = exact.or_else(|| if rules.contradiction == Force::Stops { semantic() } else { None });
         Compared {
+            twins: self.all_twins(&views, at),
             retracted: views.items.was_retracted(&self.asked.prints.content) && !self.says_redacted(),
             dependents: self.dependents(&views, predicate),
             neighbours: rows
@@ -229,6 +242,40 @@ impl Gathering<'_> {
                 .collect(),
             twin: twin.and_then(|(version, likeness)| Some((known(&views, version)?, likeness, version.lsn))),
         }
+    }
+
+    /// Every active version with the same content or triple, whoever may see it.
+    fn all_twins(&self, views: &Views, at: Moment) -> Vec<VersionId> {
+        let (request, twins) = (&self.asked.request, RefCell::new(Vec::new()));
+        let note = |twin: &Version| {
+            twins.borrow_mut().push(twin.id);
+            false
+        };
+        // None is found: each was only to be noted.
+        let none = views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, note);
+        debug_assert!(none.is_none());
+        twins.into_inner()
+    }
+
+    /// The newest version with the same content or triple among those that are seen; first among those of the write's class, which
+    /// it may become one with.
+    fn twin_among<'v>(
+        &self,
+        views: &'v Views,
+        class: &Class,
+        at: Moment,
+        seen: impl Fn(&Version) -> bool,
+    ) -> Option<(&'v Version, Likeness)> {
+        let request = &self.asked.request;
+        let twin = |alike: bool| {
+            let wanted = |version: &Version| {
+                let known = views.items.class_of(version);
+                let is_alike = known.is_some_and(|known| carries_the_same(known, class));
+                (is_alike || !alike) && seen(version)
+            };
+            views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, wanted)
+        };
+        twin(true).or_else(|| twin(false))
     }
 
     /// Whether the writer may be told of a twin: not if that confirms what is redacted for them (SHARE-21).
@@ -258,6 +305,30 @@ impl Gathering<'_> {
     /// Whether a version is of the same user and tier.
     fn is_own(&self, version: &Version) -> bool {
         version.owner == self.call.caller.user() && version.tier == self.asked.tier
+    }
+
+    /// Marks the contradicted versions that the write may replace.
+    fn mark_replaceable(&self, neighbours: &mut [Neighbour]) {
+        let views = self.tenant.shared.views.read();
+        let at = Moment { lsn: views.lsn(), time: self.now };
+        for neighbour in neighbours.iter_mut().filter(|one| one.contradiction.is_some()) {
+            let version = views.items.find_version(neighbour.known.version);
+            neighbour.replaceable = version.is_some_and(|version| self.may_replace(&views, version, at));
+        }
+    }
+
+    /// Whether the write may replace this version without a person: it is the writer's own, the agent may write to its class,
+    /// and what takes its place is kept no less secret.
+    fn may_replace(&self, views: &Views, version: &Version, at: Moment) -> bool {
+        let Some(class) = views.items.class_of(version).filter(|_| self.is_own(version)) else {
+            return false;
+        };
+        let secrecy = &self.asked.request.content.secrecy;
+        let as_secret = secrecy.classification >= class.secrecy.classification
+            && class.secrecy.domains.is_subset(&secrecy.domains);
+        // How secret a person's own statement is, is theirs to say.
+        let as_secret = as_secret || self.tenant.is_person(&self.call.caller);
+        as_secret && rights::may_write(views, &self.call.caller, class, at).is_ok()
     }
 
     /// Whether whoever will see the write sees this version (SHARE-39). Where Cedar has a say in reading, nothing short of the
@@ -290,7 +361,11 @@ impl Gathering<'_> {
     }
 
     /// What the write adds to its twin; the twin's text is read only now.
-    fn twin(&self, known: Known, likeness: Likeness, lsn: Lsn) -> Result<Twin, Refusal> {
+    fn twin(
+        &self,
+        (known, likeness, lsn): (Known, Likeness, Lsn),
+        class: &Class,
+    ) -> Result<Twin, Refusal> {
         let delta = match likeness {
             Likeness::Exact => Delta::Empty,
             Likeness::Structural | Likeness::Semantic => {
@@ -300,151 +375,17 @@ impl Gathering<'_> {
                 delta(&existing, &self.asked.request.content, &merge)
             }
         };
-        Ok(Twin { known, likeness, delta })
-    }
-
-    /// Adds what a knowledge base says, as a source.
-    fn consult(&self, facts: &mut GateFacts) {
-        let asked = knowledge::ask(self.tenant, &self.asked.request, self.now);
-        if let Some((word, weighed)) = asked.filter(|(word, one)| word.denies || helps(&facts.evidence, one))
-        {
-            facts.evidence.push(weighed);
-            facts.knowledge = Some(word);
-        }
-    }
-
-    fn weigh(&self, predicate: &Predicate, replaced: Option<&Version>) -> Result<Vec<Weighed>, Refusal> {
-        let request = &self.asked.request;
-        if request.evidence.is_empty() {
-            return Ok(Vec::new());
-        }
-        let claim = &Claim::of(&request.content, &mut Analyser::default());
-        let statement = words(&request.content.text);
-        request
-            .evidence
-            .iter()
-            .map(|one| self.weigh_one(one, predicate, claim, &statement, replaced))
-            .collect()
-    }
-
-    fn weigh_one(
-        &self,
-        evidence: &Evidence,
-        predicate: &Predicate,
-        claim: &Claim,
-        statement: &[String],
-        replaced: Option<&Version>,
-    ) -> Result<Weighed, Refusal> {
-        let age = evidence.accessed_at.parse().map_or(self.now, |read: Timestamp| read);
-        let fresh = freshness(self.asked.request.layer, self.now.since(age));
-        let plain = Weighed {
-            authority: evidence.authority.min(evidence.source_type.authority_max()),
-            support: 0.0,
-            freshness: fresh,
-            own: false,
-            circular: false,
-            missing: false,
-        };
-        if evidence.source_type == SourceType::MemoryItem {
-            return self.weigh_item(evidence, predicate, claim, statement, replaced, plain);
-        }
-        let official = evidence.source_type == SourceType::Document && self.is_official(&evidence.source_uri);
-        let authority = if official {
-            evidence.authority.min(evidence.source_type.authority_official())
-        } else {
-            plain.authority
-        };
-        let direct = self.tenant.is_person(&self.call.caller);
-        let support = match &evidence.excerpt {
-            Some(excerpt) => borne_out(claim, statement, excerpt),
-            None if direct && evidence.source_type == SourceType::HumanInput => 1.0,
-            None => SUPPORT_UNSEEN,
-        };
-        Ok(Weighed { authority, support, ..plain })
-    }
-
-    fn is_official(&self, uri: &str) -> bool {
-        let set = &self.tenant.governance.official_sources;
-        set.iter().any(|prefix| uri.starts_with(prefix.as_str()))
-            || self.tenant.shared.views.read().policies.is_official(uri)
-    }
-
-    /// An item as evidence counts as far as it can itself be relied on, and not at all if it rests on the statement.
-    fn weigh_item(
-        &self,
-        evidence: &Evidence,
-        predicate: &Predicate,
-        claim: &Claim,
-        statement: &[String],
-        replaced: Option<&Version>,
-        plain: Weighed,
-    ) -> Result<Weighed, Refusal> {
-        let id = evidence.source_item_id.as_deref().unwrap_or(&evidence.source_uri);
-        let cited = {
+        let (replaceable, same_class) = {
             let views = self.tenant.shared.views.read();
-            let index = self.tenant.shared.index.read();
             let at = Moment { lsn: views.lsn(), time: self.now };
-            cited(&views, id, predicate, at).map(|version| {
-                let standing = standing(&views, &index, version, self.now);
-                let circular = self.is_circular(&views, &index, version, claim, replaced);
-                (version.lsn, version.agent, standing.map_or(0.0, |one| one.adjusted_confidence()), circular)
-            })
+            let version = views.items.find_version(known.version);
+            let class_of = |version| views.items.class_of(version);
+            (
+                version.is_some_and(|version| self.may_replace(&views, version, at)),
+                version.and_then(class_of).is_some_and(|known| carries_the_same(known, class)),
+            )
         };
-        let Some((lsn, agent, confidence, circular)) = cited else {
-            return Ok(Weighed { authority: 0.0, missing: true, ..plain });
-        };
-        let support = match &evidence.excerpt {
-            Some(excerpt) => borne_out(claim, statement, excerpt),
-            None => borne_out(claim, statement, &self.redacted.redact(&content(self.tenant, lsn)?.0.text)),
-        };
-        Ok(Weighed {
-            authority: plain.authority.min(confidence),
-            support,
-            own: agent == Some(self.call.caller.agent()),
-            circular,
-            ..plain
-        })
-    }
-
-    /// Whether what a version rests on says, somewhere, what the write says (GOV-11.5, D17).
-    fn is_circular(
-        &self,
-        views: &Views,
-        index: &Index,
-        from: &Version,
-        claim: &Claim,
-        replaced: Option<&Version>,
-    ) -> bool {
-        let target = replaced.and_then(|version| views.items.item_of(version)).map(|item| item.id);
-        let prints = &self.asked.prints;
-        let is_it = |version: &Version| {
-            let same_item = views.items.item_of(version).is_some_and(|item| Some(item.id) == target);
-            let same_print = version.prints.content == prints.content
-                || (prints.triple.is_some() && version.prints.triple == prints.triple);
-            let row = views.items.row_of(version.id);
-            let alike = || {
-                row.and_then(|row| index.claims.get(row))
-                    .is_some_and(|known| known.similarity(claim) > SEMANTIC_MIN)
-            };
-            same_item || (!self.redacts(views, index, version) && (same_print || alike()))
-        };
-        let mut seen: HashSet<VersionId> = HashSet::new();
-        let mut open: Vec<&Version> = views.items.sources_of(from).collect();
-        // A source may be cited for what it says itself; only what lies behind it closes a circle.
-        let own_item = views.items.item_of(from).is_some_and(|item| Some(item.id) == target);
-        if own_item {
-            return true;
-        }
-        while let Some(version) = open.pop() {
-            if !seen.insert(version.id) || seen.len() > ANCESTORS_MAX {
-                continue;
-            }
-            if is_it(version) {
-                return true;
-            }
-            open.extend(views.items.sources_of(version));
-        }
-        false
+        Ok(Twin { known, likeness, delta, replaceable, same_class })
     }
 }
 
@@ -457,14 +398,19 @@ pub(super) fn may_be_twin(views: &Views, version: &Version, class: &Class) -> bo
     alike && (version.tier == Tier::Private || known == Some(class))
 }
 
-/// Whether one more source raises what all bear out together.
-fn helps(evidence: &[Weighed], one: &Weighed) -> bool {
-    fact_score(std::slice::from_ref(one)) >= fact_score(evidence)
+/// Whether two classes carry the same agents, resources and labels, so that whoever sees one sees the other (AM-16).
+fn carries_the_same(one: &Class, other: &Class) -> bool {
+    one.agents == other.agents
+        && one.resources == other.resources
+        && one.labels == other.labels
+        && one.secrecy == other.secrecy
 }
 
 /// What was found when a write was compared with what is known.
 #[derive(Default)]
 struct Compared {
+    /// All that is recognised as the same, whether it counts for the writer or not.
+    twins: Vec<VersionId>,
     neighbours: Vec<Neighbour>,
     twin: Option<(Known, Likeness, Lsn)>,
     retracted: bool,
@@ -493,6 +439,7 @@ fn neighbour(
         reliance: reliance(unapproved),
         approved: standing.approved,
         own: false,
+        replaceable: false,
         dominated: false,
     })
 }
@@ -503,15 +450,6 @@ pub(crate) fn standing(views: &Views, index: &Index, version: &Version, now: Tim
     let written = index.standing(row, version.confidence);
     let aged = freshness(version.layer, now.since(version.time));
     Some(Standing { fact: written.fact * aged, ..written })
-}
-
-/// The head of the item that an evidence cites.
-fn cited<'a>(views: &'a Views, id: &str, predicate: &Predicate, at: Moment) -> Option<&'a Version> {
-    if let Ok(item) = id.parse::<ItemId>() {
-        return views.items.visible_head(item, predicate, at).map(|(_, head)| head);
-    }
-    let version = views.items.find_version(id.parse().ok()?)?;
-    predicate.admits(version).then_some(version)
 }
 
 /// The versions that a write's evidence cites and that it says it derives from.
@@ -533,14 +471,4 @@ pub(super) fn sources(
     all.sort_unstable();
     all.dedup();
     all
-}
-
-/// How far an excerpt bears a statement out: not at all if it says the opposite.
-pub(crate) fn borne_out(claim: &Claim, statement: &[String], excerpt: &str) -> f64 {
-    let content = Content::plain("note", excerpt);
-    let quoted = Claim::of(&content, &mut Analyser::default());
-    if contradiction(&quoted, claim, SIGMA_TOPIC).is_some() {
-        return 0.0;
-    }
-    support(statement, &words(excerpt))
 }

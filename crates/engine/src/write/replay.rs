@@ -6,7 +6,7 @@ use crate::sequencer::{Objection, Touch};
 use crate::tenant::Tenant;
 use tabellion_core::canonical::{Hash, hex};
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::gate::{GateName, Replaces, WriteRequest};
+use tabellion_core::gate::{GateName, Replaces, WriteDraft, WriteRequest};
 use tabellion_core::id::ReviewId;
 use tabellion_core::item::{Tier, TierWish};
 use tabellion_core::time::Timestamp;
@@ -22,6 +22,11 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
+    /// The same for a write that takes the place of this held one, if of any.
+    pub(crate) const fn in_place_of(self, edits: Option<ReviewId>) -> Self {
+        Self { edits, ..self }
+    }
+
     /// What no other proposal of the batch may have in common with it.
     pub(crate) fn touches(&self) -> Vec<Touch> {
         let request = self.request.map(Touch::Request);
@@ -100,4 +105,17 @@ pub(super) fn scoped_token(tenant: &Tenant, call: &Call, request: &WriteRequest,
         &target,
         expected,
     ])
+}
+
+/// What a request id of the caller is recognised by; nothing if it is no UUID.
+pub(super) fn request_print(tenant: &Tenant, call: &Call, request: &str) -> Option<Hash> {
+    let draft = WriteDraft { text: Some("-".into()), request_id: Some(request.into()), ..WriteDraft::default() };
+    print_of_request(tenant, call, &draft.check().ok()?)
+}
+
+/// What the request id of a write is recognised by.
+pub(super) fn print_of_request(tenant: &Tenant, call: &Call, request: &WriteRequest) -> Option<Hash> {
+    let id = request.request_id?;
+    let (user, agent) = (call.caller.user(), call.caller.agent());
+    Some(tenant.fingerprint(&[b"request", user.as_bytes(), agent.as_bytes(), &id]))
 }

@@ -23,6 +23,7 @@ impl From<reply::Written> for proto::WriteReply {
             shared_id: written.shared.as_ref().map(ToString::to_string),
             shared_pending_id: written.owed.map(|owed| owed.pending_id),
             contradictions: written.against.into_iter().map(Into::into).collect(),
+            superseded: written.superseded.into_iter().map(Into::into).collect(),
             ..Self::default()
         };
         if let Some(deferral) = written.deferral {
@@ -44,6 +45,17 @@ impl From<Against> for proto::Contradiction {
             method: against.method.as_str().to_owned(),
             score: against.score,
             similarity: against.similarity,
+            text: against.text,
+        }
+    }
+}
+
+impl From<reply::Superseded> for proto::Superseded {
+    fn from(superseded: reply::Superseded) -> Self {
+        Self {
+            id: superseded.item.to_string(),
+            version: superseded.version.to_string(),
+            text: superseded.text,
         }
     }
 }
@@ -90,6 +102,7 @@ impl From<reply::ItemReply> for proto::Item {
             expires_at: item.expires_at.as_ref().map(ToString::to_string),
             token: item.token,
             contradictions: item.against.into_iter().map(Into::into).collect(),
+            valid_until: item.valid_until.as_ref().map(ToString::to_string),
         }
     }
 }
@@ -138,6 +151,7 @@ impl From<reply::VersionReply> for proto::Version {
             layer_version: version.layer_version,
             created_at: version.created_at.to_string(),
             ended_at: version.ended_at.as_ref().map(ToString::to_string),
+            valid_until: version.valid_until.as_ref().map(ToString::to_string),
             token: version.token,
         }
     }

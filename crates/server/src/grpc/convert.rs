@@ -4,6 +4,7 @@
 //! with the rest.
 
 use super::proto;
+use crate::rest::body::no_identity;
 use prost_types::value::Kind;
 use serde_json::{Map, Number, Value};
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -21,6 +22,17 @@ pub(super) fn draft(asked: proto::WriteRequest) -> Result<WriteDraft, Refusal> {
         id.parse::<ItemId>().map_err(|_| Refusal::not_found())?;
     }
     Ok(asked.into())
+}
+
+/// The fields of a patch, which name nobody.
+pub(super) fn patch(given: prost_types::Struct) -> Result<Map<String, Value>, Refusal> {
+    let (fields, faults) = fields(given);
+    no_identity(&fields)?;
+    if faults.is_empty() {
+        return Ok(fields);
+    }
+    let faults = faults.into_iter().map(|fault| Fault { path: "/patch".to_owned(), ..fault }).collect();
+    Err(Refusal::new(Code::SchemaInvalid, "1 field(s) break a rule: /patch").with(faults))
 }
 
 impl From<proto::WriteRequest> for WriteDraft {
@@ -57,6 +69,7 @@ impl From<proto::WriteRequest> for WriteDraft {
             deadline: asked.deadline,
             supersedes: asked.supersedes,
             expected_version: asked.expected_version,
+            on_conflict: asked.on_conflict,
             item: asked.id,
             faults,
         }
@@ -211,7 +224,7 @@ mod tests {
                 "excerpt_hash": "ab", "source_item_id": "itm_a"}],
             "session_id": "s", "task_id": "t", "trace_id": "r", "agent_version": "1.2.3", "ttl": "P90D",
             "request_id": "u", "idempotency_token": "i", "deadline": "d", "supersedes": "itm_b",
-            "expected_version": "ver_c"
+            "expected_version": "ver_c", "on_conflict": "keep_both"
         });
         let Value::Object(fields) = body["fields"].clone() else { unreachable!() };
         let some = |name: &str| body[name].as_str().map(str::to_owned);
@@ -267,6 +280,7 @@ mod tests {
             deadline: some("deadline"),
             supersedes: some("supersedes"),
             expected_version: some("expected_version"),
+            on_conflict: some("on_conflict"),
             id: None,
         };
         assert_eq!(WriteDraft::from(asked), read_write(body).unwrap());

@@ -147,6 +147,7 @@ fn contradiction(value: &Value) -> proto::Contradiction {
         method: text(value, "method"),
         score: number(value, "score"),
         similarity: number(value, "similarity"),
+        text: None,
     }
 }
 
@@ -231,8 +232,8 @@ impl From<Vec<(String, Policy)>> for proto::ListPoliciesReply {
 fn policy((id, policy): (String, Policy)) -> proto::Policy {
     let named = |kind: &str| proto::Policy { id, kind: kind.to_owned(), ..Default::default() };
     match policy {
-        Policy::WritePath { strictness, namespace } => {
-            proto::Policy { strictness: Some(strictness), namespace, ..named("write_path") }
+        Policy::WritePath { strictness, on_conflict, namespace } => {
+            proto::Policy { strictness, on_conflict, namespace, ..named("write_path") }
         }
         Policy::OfficialSources { prefixes } => proto::Policy { prefixes, ..named("official_sources") },
         Policy::Approval { approvals } => proto::Policy { approvals: Some(approvals), ..named("approval") },
@@ -261,6 +262,7 @@ pub(super) fn policy_body(asked: proto::Policy) -> Value {
         body.extend(value.map(|value| (name.to_owned(), value)));
     };
     put("strictness", asked.strictness.map(Value::String));
+    put("on_conflict", asked.on_conflict.map(Value::String));
     put("namespace", asked.namespace.map(Value::String));
     let is_of_sources = asked.kind == "official_sources" || !asked.prefixes.is_empty();
     put("prefixes", is_of_sources.then(|| json!(asked.prefixes)));
@@ -320,6 +322,7 @@ mod tests {
         };
         check(json!({"kind": "write_path", "strictness": "strict"}));
         check(json!({"kind": "write_path", "strictness": "open", "namespace": "notes"}));
+        check(json!({"kind": "write_path", "on_conflict": "review", "namespace": "notes"}));
         check(json!({"kind": "official_sources", "prefixes": []}));
         check(json!({"kind": "approval", "approvals": 2}));
         check(json!({"kind": "reviewer", "reviewer": "usr_a", "user": "usr_b"}));

@@ -16,6 +16,9 @@ const FAULT_BYTES_MAX: usize = 4 << 10;
 /// The contradictions in a status, of some hundred bytes each.
 const CONTRADICTIONS_MAX: usize = 16;
 
+/// What their texts may take together.
+const TEXT_BYTES_MAX: usize = 1 << 10;
+
 /// The metadata that holds the code.
 pub(super) const CODE: &str = "tabellion-code";
 
@@ -88,6 +91,11 @@ fn fault(fault: Fault) -> proto::Fault {
 /// The same refusal with no more than trailers hold.
 fn fitting(mut refused: proto::Refusal) -> proto::Refusal {
     refused.contradictions.truncate(CONTRADICTIONS_MAX);
+    let mut left = TEXT_BYTES_MAX;
+    for text in refused.contradictions.iter_mut().filter_map(|one| one.text.as_mut()) {
+        text.truncate(text.floor_char_boundary(left));
+        left -= text.len().min(left);
+    }
     let taken: usize = refused.contradictions.iter().map(Message::encoded_len).sum();
     let mut room = FAULT_BYTES_MAX.saturating_sub(taken);
     let fits = |fault: &&proto::Fault| {

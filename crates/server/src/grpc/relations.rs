@@ -29,6 +29,7 @@ impl From<proto::Relation> for WriteDraft {
             ttl: asked.ttl,
             request_id: asked.request_id,
             supersedes: asked.supersedes,
+            on_conflict: asked.on_conflict,
             ..Self::default()
         }
     }

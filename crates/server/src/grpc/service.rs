@@ -3,7 +3,7 @@
 use super::access::terms;
 use super::ask::arguments;
 use super::call::{Memory, log_named, patient};
-use super::convert::draft;
+use super::convert::{draft, patch};
 use super::govern::{Token, Withdrawn, policy_body, schema_body, verdict};
 use super::trust::Moved;
 use super::{import, proto, relations};
@@ -28,6 +28,14 @@ impl Tabellion for Memory {
     async fn write(&self, request: Request<proto::WriteRequest>) -> Answer<proto::WriteReply> {
         self.answer(patient(request), |engine, call, asked| async move {
             engine.write(&call, draft(asked)?).await
+        })
+        .await
+    }
+
+    async fn patch(&self, request: Request<proto::PatchRequest>) -> Answer<proto::WriteReply> {
+        self.answer(patient(request), |engine, call, asked| async move {
+            let patch = patch(asked.patch.unwrap_or_default())?;
+            engine.patch(&call, &asked.id, patch).await
         })
         .await
     }

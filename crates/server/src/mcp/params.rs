@@ -28,7 +28,8 @@ pub(super) struct WriteItem {
     /// The topic or the question that the statement answers, e.g. "API port". Helps to find it.
     #[schemars(length(min = 1, max = 256))]
     key: Option<String>,
-    /// To correct or extend an item that exists: its id. The text becomes the item's next version.
+    /// To correct or extend an item that exists: its id. The text becomes the item's next version, and what you leave out stays
+    /// as it is; update_item does the same without the text.
     #[schemars(regex(pattern = r"^itm_[a-z2-7]{26}$"))]
     id: Option<String>,
     /// The version you read before changing the item. If someone changed it since, the write is refused with
@@ -38,6 +39,10 @@ pub(super) struct WriteItem {
     /// The item or version that this statement replaces because it no longer holds. Not together with `id`.
     #[schemars(regex(pattern = r"^(itm|ver)_[a-z2-7]{26}$"))]
     supersedes: Option<String>,
+    /// What to do if the statement contradicts one that is known. supersede: it takes the place of that one, which stays in the
+    /// history. keep_both: both stay. review: a person decides. reject: refuse it. Default: a newer statement replaces your
+    /// user's own older one.
+    on_conflict: Option<OnConflict>,
     /// What sort of thing it is, e.g. fact, decision, preference, outcome. Default: note.
     #[schemars(regex(pattern = r"^[a-z0-9_.-]{1,64}$"))]
     kind: Option<String>,
@@ -153,6 +158,17 @@ pub(super) enum WritePolicy {
     Open,
     Standard,
     Strict,
+}
+
+/// What becomes of a write that contradicts something known.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+#[expect(dead_code, reason = "only the schema is used")]
+pub(super) enum OnConflict {
+    Supersede,
+    KeepBoth,
+    Review,
+    Reject,
 }
 
 /// Who may see an item.
@@ -468,6 +484,19 @@ pub(super) fn schema<T: JsonSchema>() -> Arc<JsonObject> {
     schema.remove("description");
     let mut object = schema.as_object().cloned().unwrap_or_default();
     object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    Arc::new(object)
+}
+
+/// The schema of a change: that of a write, of which the id alone is required.
+pub(super) fn update_schema() -> Arc<JsonObject> {
+    let mut object = schema::<WriteItem>().as_ref().clone();
+    object.insert("required".to_owned(), Value::from(vec!["id"]));
+    if let Some(Value::Object(properties)) = object.get_mut("properties") {
+        properties.remove("supersedes");
+        if let Some(Value::Object(id)) = properties.get_mut("id") {
+            id.insert("description".to_owned(), Value::from("The item to change."));
+        }
+    }
     Arc::new(object)
 }
 

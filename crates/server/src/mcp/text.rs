@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 use tabellion_core::error::Refusal;
+use tabellion_core::id::ItemId;
 use tabellion_core::view::Direction;
 use tabellion_engine::Related;
 use tabellion_engine::reply::{
@@ -26,8 +27,32 @@ pub(super) fn written(written: &Written) -> String {
     let against = written
         .against
         .iter()
-        .map(|one| format!("speaks against {} ({}, {:.2})", one.known.item, one.method.as_str(), one.score));
-    lines(first, against)
+        .map(|one| format!("contradicts {} ({}, {:.2})", one.known.item, one.method.as_str(), one.score));
+    let replaced = written.superseded.iter().map(|one| format!("superseded {}", named(one.item, one.text.as_deref())));
+    lines(first, against.chain(replaced))
+}
+
+/// An item by its id, with what it says in front where that is shown.
+fn named(item: ItemId, text: Option<&str>) -> String {
+    text.map_or_else(|| item.to_string(), |text| format!("{} ({item})", quoted(text)))
+}
+
+/// What a refused write contradicts, and the calls that would let it through.
+fn contradicted(refusal: &Refusal) -> impl Iterator<Item = String> {
+    let against = refusal.in_the_way.iter().flat_map(|one| &one.against);
+    let found = against.map(|one| format!("this contradicts {}", named(one.known.item, one.text.as_deref())));
+    let way_out = refusal.errors.iter().find(|fault| fault.path == "/on_conflict");
+    let offered = |word: &str| {
+        let expected = way_out.and_then(|fault| fault.expected.as_deref());
+        expected.is_some_and(|expected| expected.contains(word))
+    };
+    let calls = [
+        ("supersede replaces", "to replace it, call write_item again with on_conflict=supersede"),
+        ("keep_both keeps", "to keep both, call write_item again with on_conflict=keep_both"),
+        ("review has", "to have a person decide, call write_item again with on_conflict=review"),
+    ];
+    let calls = calls.into_iter().filter(|(word, _)| offered(word)).map(|(_, call)| call.to_owned());
+    found.chain(calls.collect::<Vec<_>>())
 }
 
 pub(super) fn changed(changed: &Changed) -> String {
@@ -199,7 +224,8 @@ pub(super) fn refused(refusal: &Refusal) -> String {
         }
         line
     });
-    lines(format!("refused, {}: {}", refusal.code.as_str(), refusal.message), faults)
+    let first = format!("refused, {}: {}", refusal.code.as_str(), refusal.message);
+    lines(first, contradicted(refusal).chain(faults))
 }
 
 fn lines(first: String, rest: impl Iterator<Item = String>) -> String {

@@ -6,7 +6,7 @@
 use super::params::{
     AskAgents, CallResource, ChangeItem, DeclareRound, ExplainItem, FindPaths, GetItem, ItemVersions,
     ListItems, Nothing, OneWrite, ReopenWrite, ReportOutcome, RollbackItem, SearchItems, TrustOf,
-    WithdrawWrite, WriteItem, WriteRelations, schema,
+    WithdrawWrite, WriteItem, WriteRelations, schema, update_schema,
 };
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -24,6 +24,7 @@ and `errors` (a path and what would pass) what to change: change that and call a
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ToolName {
     WriteItem,
+    UpdateItem,
     GetItem,
     ListItems,
     SearchItems,
@@ -66,8 +67,9 @@ enum Effect {
 }
 
 impl ToolName {
-    pub(super) const ALL: [Self; 23] = [
+    pub(super) const ALL: [Self; 24] = [
         Self::WriteItem,
+        Self::UpdateItem,
         Self::GetItem,
         Self::ListItems,
         Self::SearchItems,
@@ -96,6 +98,7 @@ impl ToolName {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::WriteItem => "write_item",
+            Self::UpdateItem => "update_item",
             Self::GetItem => "get_item",
             Self::ListItems => "list_items",
             Self::SearchItems => "search_items",
@@ -125,7 +128,12 @@ impl ToolName {
     pub(super) const fn may_wait(self) -> bool {
         matches!(
             self,
-            Self::WriteItem | Self::WriteRelations | Self::ReopenWrite | Self::Ask | Self::CallResource
+            Self::WriteItem
+                | Self::UpdateItem
+                | Self::WriteRelations
+                | Self::ReopenWrite
+                | Self::Ask
+                | Self::CallResource
         )
     }
 
@@ -138,6 +146,9 @@ impl ToolName {
     pub(super) fn describe(self) -> Tool {
         match self {
             Self::WriteItem => tool::<WriteItem>(self, "Remember", Effect::Adds, WRITE),
+            Self::UpdateItem => Tool::new(self.as_str(), UPDATE, update_schema())
+                .with_title("Change an item")
+                .with_annotations(Effect::Adds.hints("Change an item")),
             Self::GetItem => tool::<GetItem>(self, "Read an item", Effect::Reads, GET),
             Self::ListItems => tool::<ListItems>(self, "List items", Effect::Reads, LIST),
             Self::SearchItems => tool::<SearchItems>(self, "Search the memory", Effect::Reads, SEARCH),
@@ -192,15 +203,16 @@ impl Effect {
 
 const WRITE: &str = "\
 Remembers one statement, for later sessions and other agents. Use it when you learn something worth keeping. Call \
-search_items first: to correct or extend what is there already, pass that item's `id` (next version) or, if the old \
-statement no longer holds, `supersedes`, instead of adding a second item. Only `text` is required; `key`, `evidence` and \
+search_items first: to correct or extend what is there already, use update_item instead of adding a second item. If a fact \
+changed, just write the new one: it takes the place of your user's older one. Only `text` is required; `key`, `evidence` and \
 an honest `confidence` make it easier to find and to trust. Layers semantic and procedural need `evidence` whose `excerpt` \
 holds the words of the statement, and mostly a person's consent.
 
 Returns {status, id, version, trust, token}. `committed`: durable. `merged`: added to an item that says the same. \
 `already_committed`: the same was written before and nothing changed; do not write it again. Keep `id` to refer to it, and \
-pass `token` as `min_token` to a search that must see it. With `contradictions`, it stands beside items that say otherwise: \
-look at them.
+pass `token` as `min_token` to a search that must see it. With `superseded`, it took the place of what those items said: facts \
+change, and the old statement stays in the history. With `contradictions`, it stands beside items that say otherwise: look at \
+them.
 
 `deferred` is no refusal: the write is kept and needs nothing more from you; go on with your task. It has no `id` yet and no \
 search finds it. With a `pending_id` rev_…, a person decides on it; with def_…, you write faster than you may and it is \
@@ -210,11 +222,20 @@ person before they answer, for up to five minutes.
 
 If refused: SCHEMA_INVALID lists in `errors` every field to change. IDENTITY_IN_BODY: leave out user, agent, tenant. \
 VERSION_CONFLICT: somebody changed the item; get_item and decide again. NOT_FOUND: no such item, or not for you. \
-SHARING_OFF: leave out `tier`. RESOURCE_NOT_GRANTED: name in `resources` only what you may use. EVIDENCE_…: cite a source outside memory whose excerpt says it. CONTRADICTION: read the items \
-in `contradictions`; supersede what is wrong, with evidence, or let it be. …_DUPLICATE: `existing_ref` says it already; let it \
+SHARING_OFF: leave out `tier`. RESOURCE_NOT_GRANTED: name in `resources` only what you may use. EVIDENCE_…: cite a source outside memory whose excerpt says it. CONTRADICTION: read the texts \
+in `contradictions`; if yours is right, write it again with `on_conflict` as `errors` says (supersede, keep_both or review), else let it be. …_DUPLICATE: `existing_ref` says it already; let it \
 be. APPROVAL_REJECTED, APPROVAL_TIMEOUT: people did not consent; do not insist. WRITES_SUSPENDED, WRITE_BUDGET_EXCEEDED: stop \
 writing and say so. RATE_LIMITED, DEFERRALS_FULL, OVERLOADED, STORAGE_FAILED: nothing was written; wait, then repeat the same \
 call, which cannot write twice. A refused write is kept for you under `refusal_id`.";
+
+const UPDATE: &str = "\
+Changes one item: its next version. Use it to correct or extend what is there. Only the fields that you name change; `text`, \
+`key`, `tags`, `fields`, `evidence`, `triple`, `confidence` and all others stay as they are. Objects are merged member by \
+member; a list is replaced as a whole, so pass all of it, or [] to empty it. With `expected_version`, it is refused with \
+VERSION_CONFLICT if somebody changed the item since you read it. If the statement no longer holds because the facts changed, \
+just write the new one with write_item.
+
+Returns and refuses as write_item does; `already_committed` when nothing would change.";
 
 const GET: &str = "\
 Reads one item by its id: text, key, evidence, confidence, trust, layer, status, version, times. Use it when you have an \

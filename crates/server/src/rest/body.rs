@@ -24,6 +24,9 @@ const DISCARD_FACTOR: usize = 4;
 /// A write, as drafted.
 pub(crate) struct Draft(pub(crate) WriteDraft);
 
+/// The fields of a write, as they were sent: some of them, to change an item by.
+pub(crate) struct Fields(pub(crate) Map<String, Value>);
+
 /// The body of a memory operation: it names nobody.
 pub(crate) struct MemoryBody<T>(pub(crate) T);
 
@@ -38,6 +41,18 @@ impl FromRequest<Arc<App>> for Draft {
         let fields = object(request, app).await?;
         patience.inspect(|patience| patience.grant());
         Ok(Self(read_write(Value::Object(fields))?))
+    }
+}
+
+impl FromRequest<Arc<App>> for Fields {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refused> {
+        let patience = request.extensions().get::<Arc<Patience>>().cloned();
+        let fields = object(request, app).await?;
+        patience.inspect(|patience| patience.grant());
+        no_identity(&fields)?;
+        Ok(Self(fields))
     }
 }
 

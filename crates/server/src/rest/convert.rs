@@ -17,7 +17,7 @@ use tabellion_engine::reply::{
     AgentReply, AuditRow, Changed, ConsistencyReply, Decided, Deferral, Feedback, Found, Ground, HeadReply,
     HoldReply, InclusionReply, ItemReply, KeptReply, KeyReply, LogReport, NewKey, NewTenant, OutcomeReply,
     OutcomeReport, Page, Quarantined, ResourceReply, Reverted, ReviewReply, RevokedKey, SearchQuery,
-    SearchReply, Skipped, SuspensionReply, UserReply, Verdict, VerifyReport, VersionReply, WhoAmI,
+    SearchReply, Skipped, Superseded, SuspensionReply, UserReply, Verdict, VerifyReport, VersionReply, WhoAmI,
     WriteStatus, Written,
 };
 
@@ -46,8 +46,19 @@ impl From<Written> for WriteAnswer {
                 shared_id: written.shared.map(|id| id.to_string()),
                 shared_pending_id: written.owed.map(|owed| owed.pending_id),
                 contradictions: written.against.into_iter().map(Into::into).collect(),
+                superseded: written.superseded.into_iter().map(Into::into).collect(),
             }),
             _ => Self::Rejected(RejectedBody { status }),
+        }
+    }
+}
+
+impl From<Superseded> for SupersededBody {
+    fn from(superseded: Superseded) -> Self {
+        Self {
+            id: superseded.item.to_string(),
+            version: superseded.version.to_string(),
+            text: superseded.text,
         }
     }
 }
@@ -281,6 +292,7 @@ impl From<ItemReply> for ItemBody {
             created_at: item.created_at.to_string(),
             updated_at: item.updated_at.to_string(),
             expires_at: item.expires_at.map(|time| time.to_string()),
+            valid_until: item.valid_until.map(|time| time.to_string()),
             token: item.token,
             contradictions: item.against.into_iter().map(Into::into).collect(),
         }
@@ -325,6 +337,7 @@ impl From<VersionReply> for VersionBody {
             layer_version: version.layer_version,
             created_at: version.created_at.to_string(),
             ended_at: version.ended_at.map(|time| time.to_string()),
+            valid_until: version.valid_until.map(|time| time.to_string()),
             token: version.token,
         }
     }

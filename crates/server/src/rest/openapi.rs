@@ -41,7 +41,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         principals::list_keys, principals::create_key, principals::revoke_key,
         principals::whoami, token::exchange_token,
         ids::complete_id, items::write_item, items::list_items, batch::write_batch,
-        items::read_item, items::update_item, items::retract_item,
+        items::read_item, items::update_item, items::patch_item, items::retract_item,
         items::rollback_item, items::pin_item, items::unpin_item, items::quarantine_item, items::release_item,
         reverify::reverify_items, reverify::list_flagged,
         items::list_versions, items::read_provenance,
@@ -87,6 +87,9 @@ struct EveryOperation;
 /// What `PUT /v1/items/{id}` refers to.
 const UPDATE: &str = "Update";
 
+/// What `PATCH /v1/items/{id}` refers to.
+const PATCH: &str = "Patch";
+
 /// The operations that go without a body: every field of it may be left out.
 const BODY_OPTIONAL: [&str; 16] = [
     "disable_user",
@@ -127,6 +130,7 @@ impl Modify for EveryOperation {
             .build();
         components.add_security_scheme("key", SecurityScheme::Http(scheme));
         components.schemas.extend(update(components).map(|schema| (UPDATE.to_owned(), schema)));
+        components.schemas.extend(patch(components).map(|schema| (PATCH.to_owned(), schema)));
         components.schemas.extend(relation(components).map(|schema| (RELATION_SCHEMA.to_owned(), schema)));
         for path in openapi.paths.paths.values_mut() {
             for operation in operations(path) {
@@ -145,6 +149,15 @@ fn update(components: &Components) -> Option<RefOr<Schema>> {
     update.properties.remove("supersedes");
     update.description = Some("The next version of an item: a write without `supersedes`.".to_owned());
     Some(RefOr::T(Schema::Object(update)))
+}
+
+/// The body of a patch: an update of which every field may be left out.
+fn patch(components: &Components) -> Option<RefOr<Schema>> {
+    let Some(RefOr::T(Schema::Object(update))) = components.schemas.get(UPDATE) else { return None };
+    let mut patch = update.clone();
+    patch.required.clear();
+    patch.description = Some("What is to change of an item; what is left out stays.".to_owned());
+    Some(RefOr::T(Schema::Object(patch)))
 }
 
 /// A relation: a write that says in three parts what it says.
@@ -168,7 +181,9 @@ fn relation(components: &Components) -> Option<RefOr<Schema>> {
 }
 
 fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    [&mut path.get, &mut path.put, &mut path.post, &mut path.delete].into_iter().flatten()
+    let operations =
+        [&mut path.get, &mut path.put, &mut path.patch, &mut path.post, &mut path.delete];
+    operations.into_iter().flatten()
 }
 
 fn complete(operation: &mut Operation) {

@@ -105,7 +105,8 @@ async fn a_held_write_is_refused_changed_or_taken_back() {
 #[tokio::test]
 async fn a_refused_write_is_kept_for_its_author() {
     let server = Server::start();
-    let (ana, ben) = (server.member("ana").await, server.member("ben").await);
+    let (_, ben) = (server.member("ana").await, server.member("ben").await);
+    let ana = server.agent("ana", "bot").await;
     let body = json!({"text": "The mast is high", "layer": "semantic"});
     let refused = ana.post("/v1/items", body.clone()).await;
     refused.refused(422, "EVIDENCE_NOT_INDEPENDENT");

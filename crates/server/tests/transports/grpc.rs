@@ -12,7 +12,7 @@ use tabellion_core::error::Code;
 use tabellion_server::grpc::proto::tabellion_client::TabellionClient;
 use tabellion_server::grpc::proto::{
     ChangeReply, Contradiction, Evidence, EvidenceDraft, Fault, GetRequest, Item, ListRequest, Named,
-    PinRequest, Refusal, RetractRequest, RollbackRequest, SearchRequest, SearchResult, Triple, UnpinRequest,
+    PatchRequest, PinRequest, Refusal, RetractRequest, RollbackRequest, SearchRequest, SearchResult, Triple, UnpinRequest,
     Version, VersionsRequest, WhoAmIRequest, WriteReply, WriteRequest,
 };
 use tabellion_server::status;
@@ -130,7 +130,6 @@ pub(crate) fn write_request(body: &Value) -> WriteRequest {
         resources: texts("resources"),
         expected_version: text(body, "expected_version"),
         supersedes: text(body, "supersedes"),
-        id: text(body, "id"),
         ..Default::default()
     }
 }
@@ -220,7 +219,12 @@ fn result_json(result: SearchResult) -> Value {
 }
 
 impl Transport for Grpc {
-    async fn write(&self, key: &str, body: Value) -> Outcome {
+    async fn write(&self, key: &str, mut body: Value) -> Outcome {
+        let id = body.as_object_mut().unwrap().remove("id");
+        if let Some(id) = id.as_ref().and_then(Value::as_str) {
+            let asked = PatchRequest { id: id.to_owned(), patch: body.as_object().map(to_struct) };
+            return outcome(self.client().patch(with_key(key, asked)).await, written_json);
+        }
         outcome(self.client().write(with_key(key, write_request(&body))).await, written_json)
     }
 

@@ -30,7 +30,7 @@ impl Transport for Rest {
     async fn write(&self, key: &str, mut body: Value) -> Outcome {
         let id = body.as_object_mut().unwrap().remove("id");
         match id.as_ref().and_then(Value::as_str) {
-            Some(id) => self.call(Method::PUT, &format!("/v1/items/{id}"), key, body).await,
+            Some(id) => self.call(Method::PATCH, &format!("/v1/items/{id}"), key, body).await,
             None => self.call(Method::POST, "/v1/items", key, body).await,
         }
     }

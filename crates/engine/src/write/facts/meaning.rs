@@ -54,7 +54,7 @@ impl Gathering<'_> {
             // What cannot be read any more is no twin.
             let (existing, _) = content(self.tenant, lsn).ok()?;
             let same = may_be_paraphrase(&existing, &self.asked.request.content);
-            same.then(|| self.twin(known, Likeness::Semantic, lsn).ok())?
+            same.then(|| self.twin((known, Likeness::Semantic, lsn), class).ok())?
         })
     }
 

@@ -1,6 +1,6 @@
 //! What do the tools of graph memory take?
 
-use super::{Evidence, Layer, Tier};
+use super::{Evidence, Layer, OnConflict, Tier};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -57,6 +57,8 @@ struct Relation {
     /// The item or version that this relation replaces because it no longer holds.
     #[schemars(regex(pattern = r"^(itm|ver)_[a-z2-7]{26}$"))]
     supersedes: Option<String>,
+    /// What to do if it contradicts a relation that is known. Default: a newer one replaces your user's own older one.
+    on_conflict: Option<OnConflict>,
 }
 
 /// Where to walk.

@@ -463,11 +463,14 @@ pub(crate) struct SetBody {
 #[schema(as = Policy)]
 #[expect(dead_code, reason = "describes core::view::Policy, which is read and sent as it is")]
 pub(crate) enum PolicyBody {
-    /// How strict the write path is, everywhere or in one namespace.
+    /// How strict the write path is, and what becomes of contradictions, everywhere or in one namespace.
     WritePath {
         /// As strict as this.
-        #[schema(value_type = StrictnessWord)]
-        strictness: String,
+        #[schema(value_type = Option<StrictnessWord>, nullable = false)]
+        strictness: Option<String>,
+        /// What becomes of a write that contradicts something known.
+        #[schema(value_type = Option<OnConflictWord>, nullable = false)]
+        on_conflict: Option<String>,
         /// Only here.
         #[schema(nullable = false)]
         namespace: Option<String>,

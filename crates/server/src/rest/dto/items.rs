@@ -105,6 +105,10 @@ pub(crate) struct WriteBody {
     /// Must be the head.
     #[schema(value_type = Option<VersionIdText>)]
     expected_version: Option<String>,
+    /// What becomes of it if it contradicts something known. Without it, a newer statement of the same user replaces the older
+    /// one in that user's private memory; anything else waits for a person or is refused.
+    #[schema(value_type = Option<OnConflictWord>)]
+    on_conflict: Option<String>,
 }
 
 /// The ids that begin as was asked.
@@ -233,6 +237,26 @@ pub(crate) struct WrittenBody {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) contradictions: Vec<ContradictionBody>,
+    /// The statements whose place it took: they are history from now on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) superseded: Vec<SupersededBody>,
+}
+
+/// A statement whose place a write took.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Superseded)]
+pub(crate) struct SupersededBody {
+    /// The item; a read of it with `as_of` shows the statement.
+    #[schema(value_type = ItemIdText)]
+    pub(crate) id: String,
+    /// The version that ended.
+    #[schema(value_type = VersionIdText)]
+    pub(crate) version: String,
+    /// What it said, where the caller may see it: at most 1,000 characters of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) text: Option<String>,
 }
 
 /// A write that waits, for a person or for its turn; nothing of it is memory yet.
@@ -380,6 +404,10 @@ pub(crate) struct ItemBody {
     /// When it lapses.
     #[schema(value_type = Option<TimeText>, required)]
     pub(crate) expires_at: Option<String>,
+    /// When a newer statement took its place, for one that is history.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<TimeText>, nullable = false)]
+    pub(crate) valid_until: Option<String>,
     /// Where in the log it was read.
     #[schema(value_type = TokenText)]
     pub(crate) token: String,
@@ -456,6 +484,10 @@ pub(crate) struct VersionBody {
     /// When it stopped being active.
     #[schema(value_type = Option<TimeText>, required)]
     pub(crate) ended_at: Option<String>,
+    /// When a newer statement took its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<TimeText>, nullable = false)]
+    pub(crate) valid_until: Option<String>,
     /// Where in the log it was written; good for `as_of`.
     #[schema(value_type = TokenText)]
     pub(crate) token: String,

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use tabellion_core::access::{Power, Role};
-use tabellion_core::gate::{GateName, Hold, Strictness};
+use tabellion_core::gate::{GateName, Hold, OnConflict, Strictness};
 use tabellion_core::item::{Classification, Layer, Operation, Status, Tier, TierWish};
 use tabellion_core::log::{AgentStatus, Decision, LogName, Recheck, ResourceStatus, UserStatus};
 use tabellion_core::orchestrate::History;
@@ -87,6 +87,8 @@ text_type! {
     WriteStatusWord, "WriteStatus", one_of(["committed", "merged", "already_committed"].into_iter());
     GateWord, "Gate", one_of(GateName::ALL.iter().map(|word| word.as_str()));
     StrictnessWord, "WritePolicy", one_of(Strictness::ALL.iter().map(|word| word.as_str()));
+    OnConflictWord, "OnConflict", one_of(OnConflict::ALL.iter().map(|word| word.as_str()))
+        .description(Some("`supersede`: it takes the place of what it contradicts, where the caller may replace that; `keep_both`: both stay; `review`: a person decides; `reject`: it is refused"));
     CodeText, "Code", text().pattern(Some("^[A-Z_]+$")).description(Some("a row of the registry of refusals"));
     KeptStateWord, "KeptState", one_of(["deferred", "refused"].into_iter());
     ReviewStateWord, "ReviewState", one_of(ReviewState::ALL.iter().map(|word| word.as_str()));

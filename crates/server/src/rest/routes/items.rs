@@ -3,7 +3,7 @@
 use super::{Answer, written};
 use crate::app::App;
 use crate::refusal::{RefusalBody, Refused};
-use crate::rest::body::{Draft, MemoryBody};
+use crate::rest::body::{Draft, Fields, MemoryBody};
 use crate::rest::call::Authenticated;
 use crate::rest::dto::*;
 use crate::rest::params::{NoParams, Params, in_query};
@@ -43,7 +43,9 @@ pub(crate) async fn write_item(
     Ok(written(app.engine().write(&call, draft).await?))
 }
 
-/// Write the next version of an item
+/// Replace an item by its next version
+///
+/// What the body leaves out has its default, as in a new item; `PATCH` keeps it.
 #[utoipa::path(
     put, path = "/v1/items/{id}", tag = "items", request_body(content = ref("#/components/schemas/Update")),
     params(("id" = ItemIdText, Path, description = "the item")),
@@ -67,6 +69,32 @@ pub(crate) async fn update_item(
     id.parse::<ItemId>().map_err(|_| Refusal::not_found())?;
     draft.item = Some(id);
     Ok(written(app.engine().write(&call, draft).await?))
+}
+
+/// Change fields of an item
+///
+/// A JSON merge patch over the fields of a write: what it does not name stays, null takes a field away. It is written only while the
+/// version it was merged into is the head, else merged anew. A patch that changes nothing answers `already_committed`.
+#[utoipa::path(
+    patch, path = "/v1/items/{id}", tag = "items", request_body(content = ref("#/components/schemas/Patch")),
+    params(("id" = ItemIdText, Path, description = "the item")),
+    responses(
+        (status = 201, description = "a new version is durable", body = WrittenBody),
+        (status = 200, description = "it changes nothing, or was added to an item that says the same", body = WrittenBody),
+        (status = 202, description = "it waits, for a person or for its turn", body = DeferredBody),
+        (status = 404, description = "missing or hidden", body = RefusalBody),
+        (status = 409, description = "the state of the memory forbids it", body = RefusalBody),
+        (status = 410, description = "its content was destroyed", body = RefusalBody),
+    )
+)]
+pub(crate) async fn patch_item(
+    State(app): State<Arc<App>>,
+    Authenticated(call): Authenticated,
+    Id(id): Id,
+    _: NoParams,
+    Fields(patch): Fields,
+) -> Result<Response, Refused> {
+    Ok(written(app.engine().patch(&call, &id, patch).await?))
 }
 
 /// List items

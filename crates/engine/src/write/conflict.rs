@@ -1,0 +1,53 @@
+//! The statements that a write contradicts or replaces, as its author is shown them.
+//!
+//! Invariant (no text past its policies): a text is shown only if the caller's predicate admits the version and the read
+//! policies show it, by the same code as any read.
+
+use crate::Call;
+use crate::read;
+use crate::reply::Superseded;
+use crate::tenant::Tenant;
+use tabellion_core::error::Refusal;
+use tabellion_core::id::VersionId;
+use tabellion_core::item::Operation;
+use tabellion_core::view::{ItemsView, Version};
+
+/// Contradicted statements of a refusal that are shown with their text.
+const TEXTS_MAX: usize = 8;
+/// Characters shown of such a text.
+const TEXT_CHARS_MAX: usize = 1_000;
+
+/// The versions that a version replaced as a newer statement: no earlier wording of its own item, unless it superseded that.
+pub(super) fn superseded_by(items: &ItemsView, version: &Version) -> Vec<VersionId> {
+    let replaced = |parent: &&Version| {
+        version.operation == Operation::Supersede || !items.is_same_item(parent, version)
+    };
+    items.parents_of(version).filter(replaced).map(|parent| parent.id).collect()
+}
+
+/// Replaced versions with their texts, as far as the caller may see them. What is hidden is left out.
+pub(super) fn shown(tenant: &Tenant, call: &Call, versions: &[VersionId]) -> Vec<Superseded> {
+    let show = |version: &VersionId| {
+        let item = read::shown_version(tenant, &call.caller, *version)?;
+        Some(Superseded { item: item.id, version: *version, text: Some(shortened(&item.content.text)) })
+    };
+    versions.iter().filter_map(show).collect()
+}
+
+/// The refusal with the texts that the write contradicts.
+pub(super) fn with_texts(tenant: &Tenant, call: &Call, mut refusal: Refusal) -> Refusal {
+    if let Some(in_the_way) = &mut refusal.in_the_way {
+        for one in in_the_way.against.iter_mut().take(TEXTS_MAX) {
+            let item = read::shown_version(tenant, &call.caller, one.known.version);
+            one.text = item.map(|item| shortened(&item.content.text));
+        }
+    }
+    refusal
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(TEXT_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

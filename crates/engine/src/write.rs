@@ -47,7 +47,7 @@ use tabellion_core::gate::{
 use tabellion_core::id::{ItemId, ReviewId, VersionId};
 use tabellion_core::item::{Layer, Tier, TierWish};
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Class, Moment, Version, Views};
+use tabellion_core::view::{Class, Moment};
 
 /// How often a write is prepared again when what it was prepared against has changed under it.
 const ATTEMPTS_MAX: usize = 16;

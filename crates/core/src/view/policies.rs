@@ -9,7 +9,7 @@ use crate::log::{Actor, Entry, Event, Lsn};
 use crate::policy::{CheckedPolicy, Composed, Pair, PolicyKind, SharingPolicy};
 use crate::schema::Schema;
 use crate::time::Timestamp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A policy, as it is kept and as it is sent.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]

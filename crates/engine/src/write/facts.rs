@@ -14,7 +14,6 @@ use crate::tenant::Tenant;
 use crate::visibility::predicate;
 use crate::{Call, anomaly, rights};
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::time::Duration;
 use tabellion_core::access::{Deed, Predicate, tells_tiers_apart};
 use tabellion_core::canonical::{Hash, sha256};
@@ -31,7 +30,6 @@ use tabellion_core::policy::{Classes, classes_in};
 use tabellion_core::provenance::SourceType;
 use tabellion_core::rank::{Standing, freshness};
 use tabellion_core::schema::{Delta, delta};
-use tabellion_core::text::Analyser;
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Class, Index, Moment, Row, Scope, Version, Views};
 
@@ -181,7 +179,6 @@ impl Gathering<'_> {
 
     /// What is known with the same content or the same triple.
     fn recognised(&self, predicate: &Predicate, class: &Class) -> Compared {
-        let request = &self.asked.request;
         let views = self.tenant.shared.views.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
         let index = self.tenant.shared.index.read();

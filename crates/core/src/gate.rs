@@ -419,8 +419,7 @@ fn admit(
     let replaces = facts.approval.is_some() && facts.on_conflict != Some(OnConflict::KeepBoth);
     let own = |one: &&Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.own);
     let approved = found.assessment.against.iter().filter(own).filter(|_| replaces);
-    let superseded: Vec<VersionId> =
-        approved.map(|one| one.known.version).chain(found.superseded).collect();
+    let superseded: Vec<VersionId> = approved.map(|one| one.known.version).chain(found.superseded).collect();
     let replaced = facts.replaced.iter().map(|version| version.id);
     let merged = match found.merging {
         None => None,

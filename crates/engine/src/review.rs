@@ -93,8 +93,9 @@ pub(crate) fn can_be_decided(tenant: &Tenant, call: &Call, held: &Held) -> Resul
     let (deciding, needed) = {
         let views = tenant.shared.views.read();
         let named = views.policies.reviewers_of(&call.caller.user().to_string());
-        let known = named.iter().filter(|id| views.identity.find_user(id).is_some()).count();
-        (known, views.policies.approvals() as usize)
+        let users = named.iter().filter_map(|id| views.identity.find_user(id));
+        let active = users.filter(|user| views.graphs.is_active(user.id, views.lsn())).count();
+        (active, views.policies.approvals() as usize)
     };
     if deciding >= needed {
         return Ok(());

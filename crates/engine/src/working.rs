@@ -172,7 +172,7 @@ pub(crate) async fn write(
         token: String::new(),
         transformed: false,
         valid_until: None,
-            against: Vec::new(),
+        against: Vec::new(),
     };
     let (status, kept) = match tenant.working.put(&call.caller, item, replaces, tenant.limits.working_max)? {
         Put::New(item) => (WriteStatus::Committed, item),

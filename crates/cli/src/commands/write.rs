@@ -225,8 +225,10 @@ fn parse_field(text: &str) -> Result<(String, Value), String> {
 }
 
 fn parse_test(text: &str) -> Result<Value, String> {
-    let (name, schema) = text.split_once('=').ok_or("expected NAME=JSON, such as steps={\"required\":[\"text\"]}")?;
-    let schema: Value = serde_json::from_str(schema).map_err(|error| format!("not JSON after `=`: {error}"))?;
+    let (name, schema) =
+        text.split_once('=').ok_or("expected NAME=JSON, such as steps={\"required\":[\"text\"]}")?;
+    let schema: Value =
+        serde_json::from_str(schema).map_err(|error| format!("not JSON after `=`: {error}"))?;
     Ok(json!({"name": name, "expect": schema}))
 }
 

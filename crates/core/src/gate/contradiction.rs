@@ -162,13 +162,17 @@ fn held(against: &[Against], why: &str) -> Finding {
 fn refusal(request: &WriteRequest, facts: &GateFacts, against: &[Against]) -> Refusal {
     let found = against.iter().map(|one| {
         let expected = "a statement that does not contradict the item, or better evidence than it has";
-        Fault::new("/text", Code::Contradiction, expected)
-            .found(format!("{} ({})", one.known.item, one.method.as_str()))
+        Fault::new("/text", Code::Contradiction, expected).found(format!(
+            "{} ({})",
+            one.known.item,
+            one.method.as_str()
+        ))
     });
     let way_out = way_out(request, facts, against);
     let asked = facts.on_conflict.map_or("nothing", OnConflict::as_str);
     let field = Fault::new("/on_conflict", Code::Contradiction, way_out).found(asked);
-    let message = format!("the statement contradicts {} known item(s); on_conflict: {way_out}", against.len());
+    let message =
+        format!("the statement contradicts {} known item(s); on_conflict: {way_out}", against.len());
     Refusal::new(Code::Contradiction, message)
         .at(GateName::Contradiction)
         .with(found.chain([field]).collect())

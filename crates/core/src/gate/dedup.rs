@@ -59,10 +59,7 @@ fn conflicting(
             let message = format!("an item that says the same differs at {places}");
             let expected = "supersede replaces the item, keep_both keeps both";
             let fault = Fault::new("/on_conflict", code, expected).found(OnConflict::Reject.as_str());
-            Err(Refusal::new(code, message)
-                .at(GateName::Dedup)
-                .with(vec![fault])
-                .existing(twin.known.item))
+            Err(Refusal::new(code, message).at(GateName::Dedup).with(vec![fault]).existing(twin.known.item))
         }
         Some(OnConflict::Supersede | OnConflict::KeepBoth | OnConflict::Review) | None => {
             let why = format!("an item that says the same differs at {places}");
@@ -100,7 +97,8 @@ const MISSPELT_CHARS_MIN: usize = 4;
 /// a name.
 #[must_use]
 pub fn is_respelt(old: &str, new: &str) -> bool {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.split_whitespace().collect(), new.split_whitespace().collect());
+    let (old, new): (Vec<&str>, Vec<&str>) =
+        (old.split_whitespace().collect(), new.split_whitespace().collect());
     let mut differing = old.iter().zip(&new).filter(|(a, b)| a != b).peekable();
     old.len() == new.len() && differing.peek().is_some() && differing.all(|(a, b)| is_one_letter_off(a, b))
 }

@@ -1,7 +1,7 @@
 //! A write as it is asked for: first as drafted on the wire, then with every field proven.
 
-use super::{OnConflict, Strictness};
 use super::runner::{ReportDraft, TestReport};
+use super::{OnConflict, Strictness};
 use crate::canonical::Hash;
 use crate::error::Fault;
 use crate::id::{ItemId, VersionId};

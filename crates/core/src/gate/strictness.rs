@@ -52,9 +52,7 @@ impl Strictness {
         match (layer, self) {
             (Layer::Working | Layer::Session, Self::Open) => Rules::all(Off),
             (Layer::Working | Layer::Session, _) => Rules { flow: Stops, ..Rules::all(Off) },
-            (Layer::Episodic, Self::Open) => {
-                Rules { factual: Advises, dedup: Stops, ..Rules::all(Off) }
-            }
+            (Layer::Episodic, Self::Open) => Rules { factual: Advises, dedup: Stops, ..Rules::all(Off) },
             (Layer::Episodic, Self::Standard) => {
                 Rules { factual: Advises, risk: Advises, ..Rules::all(Stops) }
             }

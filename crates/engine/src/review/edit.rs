@@ -103,17 +103,13 @@ pub(super) fn earlier_wording(tenant: &Tenant, call: &Call, asked: &Asked, held:
         let says = |earlier: &WriteRequest| {
             is_next_wording((earlier, &claim(earlier, review.time)), (&held.request, &new))
         };
-        earlier.is_ok_and(|earlier| says(&earlier))
-            && !super::is_kept_apart(tenant, review)
+        earlier.is_ok_and(|earlier| says(&earlier)) && !super::is_kept_apart(tenant, review)
     };
     waiting.iter().find(is_worded_anew).map(|review| review.id)
 }
 
 /// Whether a write says anew or corrects what another one says in the same place.
-fn is_next_wording(
-    (earlier, old): (&WriteRequest, &Claim),
-    (later, new): (&WriteRequest, &Claim),
-) -> bool {
+fn is_next_wording((earlier, old): (&WriteRequest, &Claim), (later, new): (&WriteRequest, &Claim)) -> bool {
     let place = |request: &WriteRequest| (request.namespace.clone(), request.content.kind.clone());
     if place(earlier) != place(later) || earlier.is_utterance() || later.is_utterance() {
         return false;

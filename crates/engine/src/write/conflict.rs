@@ -19,9 +19,8 @@ const TEXT_CHARS_MAX: usize = 1_000;
 
 /// The versions that a version replaced as a newer statement: no earlier wording of its own item, unless it superseded that.
 pub(super) fn superseded_by(items: &ItemsView, version: &Version) -> Vec<VersionId> {
-    let replaced = |parent: &&Version| {
-        version.operation == Operation::Supersede || !items.is_same_item(parent, version)
-    };
+    let replaced =
+        |parent: &&Version| version.operation == Operation::Supersede || !items.is_same_item(parent, version);
     items.parents_of(version).filter(replaced).map(|parent| parent.id).collect()
 }
 

@@ -358,11 +358,7 @@ impl Gathering<'_> {
     }
 
     /// What the write adds to its twin; the twin's text is read only now.
-    fn twin(
-        &self,
-        (known, likeness, lsn): (Known, Likeness, Lsn),
-        class: &Class,
-    ) -> Result<Twin, Refusal> {
+    fn twin(&self, (known, likeness, lsn): (Known, Likeness, Lsn), class: &Class) -> Result<Twin, Refusal> {
         let delta = match likeness {
             Likeness::Exact => Delta::Empty,
             Likeness::Structural | Likeness::Semantic => {

@@ -5,7 +5,7 @@
 
 use super::facts::OWN_WORDS;
 use super::replay::request_print;
-use super::{ATTEMPTS_MAX, ACTION, Manner, accept, keeps_changing, replayed_reply};
+use super::{ACTION, ATTEMPTS_MAX, Manner, accept, keeps_changing, replayed_reply};
 use crate::Call;
 use crate::flow::Pace;
 use crate::read::content;
@@ -97,9 +97,8 @@ fn applied_before(
     let made = {
         let views = tenant.shared.views.read();
         let known = views.items.requested(&print, tenant.now()).map(|(version, _)| version);
-        let of_item = known.filter(|version| {
-            views.items.item_of(version).is_some_and(|item| item.id.to_string() == id)
-        });
+        let of_item = known
+            .filter(|version| views.items.item_of(version).is_some_and(|item| item.id.to_string() == id));
         of_item.map(|version| version.id)
     };
     let Some(version) = made else { return Ok(None) };
@@ -270,14 +269,19 @@ mod tests {
             json!({"fields": {"b": {"c": null, "e": 4}, "f": {"g": null}}, "tags": ["y"], "key": "k"}),
             json!({"text": "a", "tags": ["y"], "fields": {"a": 1, "b": {"d": 3, "e": 4}, "f": {}}, "key": "k"}),
         );
-        check(base, json!({"tags": null, "fields": {"a": null}}), json!({
-            "text": "a", "tags": null, "fields": {"b": {"c": 2, "d": 3}}
-        }));
+        check(
+            base,
+            json!({"tags": null, "fields": {"a": null}}),
+            json!({
+                "text": "a", "tags": null, "fields": {"b": {"c": 2, "d": 3}}
+            }),
+        );
     }
 
     #[test]
     fn relation_with_another_part_says_so() {
-        let base = json!({"kind": "relation", "text": "a likes b", "triple": {"subject": "a", "object": "b"}});
+        let base =
+            json!({"kind": "relation", "text": "a likes b", "triple": {"subject": "a", "object": "b"}});
         let expected = json!({"kind": "relation", "triple": {"subject": "a", "object": "c"}});
         check(base, json!({"triple": {"object": "c"}}), expected);
     }

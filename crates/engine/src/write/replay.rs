@@ -109,7 +109,8 @@ pub(super) fn scoped_token(tenant: &Tenant, call: &Call, request: &WriteRequest,
 
 /// What a request id of the caller is recognised by; nothing if it is no UUID.
 pub(super) fn request_print(tenant: &Tenant, call: &Call, request: &str) -> Option<Hash> {
-    let draft = WriteDraft { text: Some("-".into()), request_id: Some(request.into()), ..WriteDraft::default() };
+    let draft =
+        WriteDraft { text: Some("-".into()), request_id: Some(request.into()), ..WriteDraft::default() };
     print_of_request(tenant, call, &draft.check().ok()?)
 }
 

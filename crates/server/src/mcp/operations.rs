@@ -22,8 +22,7 @@ use tabellion_core::gate::read_write;
 use tabellion_core::id::ReviewId;
 use tabellion_core::view::ReviewState;
 use tabellion_engine::reply::{
-    AskQuery, Changed, ListQuery, OutcomeReport, PathsQuery, RoundDraft, SearchQuery, TrustQuery,
-    Written,
+    AskQuery, Changed, ListQuery, OutcomeReport, PathsQuery, RoundDraft, SearchQuery, TrustQuery, Written,
 };
 use tabellion_engine::{Call, Engine};
 

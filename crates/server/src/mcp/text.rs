@@ -28,7 +28,8 @@ pub(super) fn written(written: &Written) -> String {
         .against
         .iter()
         .map(|one| format!("contradicts {} ({}, {:.2})", one.known.item, one.method.as_str(), one.score));
-    let replaced = written.superseded.iter().map(|one| format!("superseded {}", named(one.item, one.text.as_deref())));
+    let replaced =
+        written.superseded.iter().map(|one| format!("superseded {}", named(one.item, one.text.as_deref())));
     lines(first, against.chain(replaced))
 }
 

@@ -17,8 +17,8 @@ use tabellion_engine::reply::{
     AgentReply, AuditRow, Changed, ConsistencyReply, Decided, Deferral, Feedback, Found, Ground, HeadReply,
     HoldReply, InclusionReply, ItemReply, KeptReply, KeyReply, LogReport, NewKey, NewTenant, OutcomeReply,
     OutcomeReport, Page, Quarantined, ResourceReply, Reverted, ReviewReply, RevokedKey, SearchQuery,
-    SearchReply, Skipped, Superseded, SuspensionReply, UserReply, Verdict, VerifyReport, VersionReply, WhoAmI,
-    WriteStatus, Written,
+    SearchReply, Skipped, Superseded, SuspensionReply, UserReply, Verdict, VerifyReport, VersionReply,
+    WhoAmI, WriteStatus, Written,
 };
 
 fn texts<T: ToString>(values: &[T]) -> Vec<String> {

@@ -181,8 +181,7 @@ fn relation(components: &Components) -> Option<RefOr<Schema>> {
 }
 
 fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    let operations =
-        [&mut path.get, &mut path.put, &mut path.patch, &mut path.post, &mut path.delete];
+    let operations = [&mut path.get, &mut path.put, &mut path.patch, &mut path.post, &mut path.delete];
     operations.into_iter().flatten()
 }
 

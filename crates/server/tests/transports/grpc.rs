@@ -12,8 +12,8 @@ use tabellion_core::error::Code;
 use tabellion_server::grpc::proto::tabellion_client::TabellionClient;
 use tabellion_server::grpc::proto::{
     ChangeReply, Contradiction, Evidence, EvidenceDraft, Fault, GetRequest, Item, ListRequest, Named,
-    PatchRequest, PinRequest, Refusal, RetractRequest, RollbackRequest, SearchRequest, SearchResult, Triple, UnpinRequest,
-    Version, VersionsRequest, WhoAmIRequest, WriteReply, WriteRequest,
+    PatchRequest, PinRequest, Refusal, RetractRequest, RollbackRequest, SearchRequest, SearchResult, Triple,
+    UnpinRequest, Version, VersionsRequest, WhoAmIRequest, WriteReply, WriteRequest,
 };
 use tabellion_server::status;
 use tonic::codegen::{Service, http};

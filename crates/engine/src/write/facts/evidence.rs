@@ -7,7 +7,9 @@ use std::collections::HashSet;
 use tabellion_core::access::Predicate;
 use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
 use tabellion_core::error::Refusal;
-use tabellion_core::gate::{GateFacts, SEMANTIC_MIN, SUPPORT_UNSEEN, Strictness, Weighed, fact_score, support};
+use tabellion_core::gate::{
+    GateFacts, SEMANTIC_MIN, SUPPORT_UNSEEN, Strictness, Weighed, fact_score, support,
+};
 use tabellion_core::id::{ItemId, VersionId};
 use tabellion_core::item::Content;
 use tabellion_core::provenance::{Evidence, SourceType};
@@ -66,7 +68,11 @@ impl Gathering<'_> {
         });
     }
 
-    pub(super) fn weigh(&self, predicate: &Predicate, replaced: Option<&Version>) -> Result<Vec<Weighed>, Refusal> {
+    pub(super) fn weigh(
+        &self,
+        predicate: &Predicate,
+        replaced: Option<&Version>,
+    ) -> Result<Vec<Weighed>, Refusal> {
         let request = &self.asked.request;
         if request.evidence.is_empty() {
             return Ok(Vec::new());
@@ -207,7 +213,12 @@ fn helps(evidence: &[Weighed], one: &Weighed) -> bool {
 }
 
 /// The head of the item that an evidence cites.
-pub(super) fn cited<'a>(views: &'a Views, id: &str, predicate: &Predicate, at: Moment) -> Option<&'a Version> {
+pub(super) fn cited<'a>(
+    views: &'a Views,
+    id: &str,
+    predicate: &Predicate,
+    at: Moment,
+) -> Option<&'a Version> {
     if let Ok(item) = id.parse::<ItemId>() {
         return views.items.visible_head(item, predicate, at).map(|(_, head)| head);
     }

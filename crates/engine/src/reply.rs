@@ -11,7 +11,7 @@ pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, PairToken, WhoRe
 pub use ask::{AskQuery, AskReply, CallReply, TurnReply, Usage};
 pub use governed::{
     Decided, Feedback, Flag, Ground, HoldReply, KeptReply, Quarantined, Reverified, Reverted, ReviewReply,
-    Skipped, Verdict,
+    Skipped, Superseded, Verdict,
 };
 pub use relations::{PathReply, PathsQuery, PathsReply, StepReply};
 pub use roles::{MemberReply, RoleDraft, RoleReply};
@@ -83,17 +83,6 @@ pub struct Written {
     pub against: Vec<Against>,
     /// The statements whose place it took.
     pub superseded: Vec<Superseded>,
-}
-
-/// A statement whose place a write took.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Superseded {
-    /// The item.
-    pub item: ItemId,
-    /// The version that ended.
-    pub version: VersionId,
-    /// What it said, where the caller may see it.
-    pub text: Option<String>,
 }
 
 /// What a write waits for.

@@ -9,6 +9,17 @@ use tabellion_core::log::{Decision, PairAction, Recheck};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::ReviewState;
 
+/// A statement whose place a write took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Superseded {
+    /// The item.
+    pub item: ItemId,
+    /// The version that ended.
+    pub version: VersionId,
+    /// What it said, where the caller may see it.
+    pub text: Option<String>,
+}
+
 /// A write that is not memory: put off, or refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptReply {

@@ -67,7 +67,13 @@ pub(crate) async fn stage(
     let deadline = deadline(tenant, &held, now);
     let edits = asked.edits.or_else(|| earlier_wording(tenant, call, asked, &held));
     let proposal = staging(tenant, call, (asked, edits), &held, (id, deadline))?;
-    tenant.sequencer.propose(proposal).await?;
+    tenant.sequencer.propose(proposal).await.map_err(|objection| match objection {
+        // A person decided on the earlier wording meanwhile, which the author did not name: this one waits for itself.
+        Objection::Refused(refusal) if asked.edits.is_none() && refusal.code == Code::ReviewDecided => {
+            Objection::Stale
+        }
+        other => other,
+    })?;
     ended(tenant, edits);
     // What waits for a person is no longer in anyone's way.
     drop(flight);

@@ -210,13 +210,13 @@ def test_strict_stays_with_a_person(strict):
     assert bot.get(first["id"])["text"] == known
 
 
-def test_open_supersedes_too(open):
-    """AM-3: the default holds under open as well; what others share is shown, not held."""
+def test_open_supersedes_what_holds(open):
+    """AM-3: under open episodes are not compared; in canonical layers the default holds."""
     ana, bot = open.pair()
     lives = city()
-    first = bot.commits(lives + "Berlin.")
-    assert bot.commits(lives + "Paris.")["superseded"][0]["id"] == first["id"]
-    bot.turned_down(lives + "Rome.", on_conflict="reject", **REFUSED)
+    first = ana.commits(lives + "Berlin.", layer="semantic")
+    assert ana.commits(lives + "Paris.", layer="semantic")["superseded"][0]["id"] == first["id"]
+    ana.turned_down(lives + "Rome.", layer="semantic", on_conflict="reject", **REFUSED)
 
 
 def test_batch_relations_and_updates_take_it(standard):

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from governed import TESTS, committed, evidence, novel, waiting
+from governed import TESTS, Later, committed, eventually, novel
 
 
 @pytest.mark.parametrize("world", ["standard", "open"])
@@ -57,9 +57,13 @@ def test_agent_still_needs_a_person(standard):
     lives = f"{novel(1).capitalize()} lives in "
     first = ana.commits(lives + "Berlin.", layer="semantic")
     text = lives + "Paris."
-    answer = bot.send(text, layer="semantic", evidence=[standard.said(text)], deadline=standard.ago(seconds=-600), write_policy="standard")
-    review = ana.reviews()[0] if answer[0] != 202 else ana.review(answer[1]["pending_id"])
+    asked = Later(lambda: bot.send(text, layer="semantic", evidence=[standard.said(text)]))
+    [review] = eventually(ana.reviews)
+    assert review["hold"] == "sync", "a person's word is only taken back by a person who is asked now"
     assert review["proposal"] == {"operation": "supersede", "items": [first["id"]]}
+    ana.approves(review["id"])
+    made = committed(asked.answer())
+    assert made["id"] == first["id"] and [one["text"] for one in ana.search(lives)] == [text]
 
 
 def test_strict_asks_a_second_person_or_refuses_at_once(strict):

@@ -53,10 +53,10 @@ def test_patch_changes_only_what_it_names(standard):
     after = bot.get(id)
     assert after["fields"] == {"port": 9090, "hosts": {"b": 2, "c": 3}} and after["tags"] == ["net"]
     kept(before, after, "fields", "tags")
-    patch(key=None, domains=None, confidence=0.9)
+    patch(key=None, tags=None, confidence=0.9)
     after = bot.get(id)
-    assert (after.get("key"), after["domains"], after["confidence"]) == (None, [], 0.9)
-    kept(before, after, "fields", "tags", "key", "domains", "confidence")
+    assert (after.get("key"), after["tags"], after["confidence"]) == (None, [], 0.9)
+    kept(before, after, "fields", "tags", "key", "confidence")
     assert ana.get(id)["text"] == text
 
 

@@ -63,14 +63,17 @@ pub(crate) async fn patch(
             return Err(tenant.refused(call, ACTION, Vec::new(), Refusal::not_found()).await);
         };
         let mut body = merged(&base.body, &patch);
-        if expected.as_ref().is_none_or(|version| *version == Value::from(base.version.to_string())) {
-            if changes_nothing(&base, &body, &patch) && base.owner == Some(call.caller.user()) {
-                return replayed_reply(tenant, call, base.version);
-            }
+        let is_no_change = changes_nothing(&base, &body, &patch) && base.owner == Some(call.caller.user());
+        let is_head = expected.as_ref().is_none_or(|version| *version == base.version.to_string());
+        if is_head {
             body.insert("expected_version".to_owned(), Value::from(base.version.to_string()));
         }
         let mut draft = read_write(Value::Object(body))?;
         draft.item = Some(id.to_owned());
+        // A patch with faults is told of them, although it would change nothing.
+        if is_head && is_no_change && draft.clone().check().is_ok() {
+            return replayed_reply(tenant, call, base.version);
+        }
         if let Some(version) = applied_before(tenant, call, (id, draft.request_id.as_deref()), &patch)? {
             return replayed_reply(tenant, call, version);
         }

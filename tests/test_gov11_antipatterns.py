@@ -1,7 +1,6 @@
 """GOV-11: floods, invented facts, circles, poisoners: what the write path does about them."""
 
 from datetime import timedelta
-from itertools import islice, permutations
 
 import pytest
 
@@ -21,7 +20,7 @@ def cites(world, item, text=None):
 
 def test_write_2001_of_a_session_is_refused(alone):
     """GOV-11.1: an executor's 2,000 writes of one session commit, the next is 429 WRITE_BUDGET_EXCEEDED and leaves nothing;
-    another session, another agent and an import go on."""
+    a batch neither (AM-7); another session and another agent go on."""
     world = alone()
     ana, bot = world.pair()
     connection = Connection(bot)
@@ -39,7 +38,7 @@ def test_write_2001_of_a_session_is_refused(alone):
     world.restart()
     bot.turned_down(text, session_id="s", evidence=cited, **fault)
     [line] = bot.batch([{"text": text, "session_id": "s", "evidence": cited}])
-    assert line["status"] == "committed"
+    assert (line["status"], line["code"]) == ("rejected", "WRITE_BUDGET_EXCEEDED")
     bot.supported(novel(), session_id="another")
     bot.supported(novel())
     world.agent(ana).supported(novel(), session_id="s")
@@ -214,13 +213,16 @@ def test_citing_is_no_circle(strict):
 @pytest.mark.parametrize("wrong, held", [(4, True), (3, False)])
 @pytest.mark.parametrize("policy", ["strict", "standard"])
 def test_an_agent_that_was_often_wrong_needs_a_person(alone, policy, wrong, held):
-    """GOV-11.8, D10, D17: 6 of 10 writes that stood: every write is staged; 7 of 10: not. A write counts once it stood
-    unchallenged for seven days; a retracted one counts at once."""
+    """GOV-11.8, D10, D17, AM-6: 6 of 10 writes that stood: every write is staged; 7 of 10: not. A write counts once it stood
+    unchallenged for seven days; one that a person refused as false counts at once. What is taken back counts neither way."""
     world = alone(policy)
     ana, bot = world.pair()
-    made = [bot.supported(novel()) for _ in range(10)]
-    for item in made[:wrong]:
+    made = [bot.supported(novel()) for _ in range(13 - wrong)]
+    for item in made[:3]:
         ana.ask("DELETE", f"/v1/items/{item['id']}?reason=wrong")
+    for _ in range(wrong):
+        pending = bot.held(text := novel(), layer="semantic", evidence=[world.said(text)])["pending_id"]
+        ana.rejects(pending, category="FACTUAL_ERROR")
     world.clock.advance(days=6, hours=23)
     bot.supported(novel())
     assert bot.ask("GET", f"/v1/agents/{bot.name}/feedback")["reputation"] is None
@@ -304,71 +306,6 @@ def test_what_a_suspended_agent_had_put_off_waits_no_longer(alone):
     world.clock.advance(minutes=1)
     kept = eventually(lambda: [one for one in bot.kept() if one["state"] == "refused"])
     assert kept[0]["code"] == "WRITES_SUSPENDED" and text not in ana.texts()
-
-
-# Agents unlike themselves
-
-
-@pytest.mark.parametrize("against, stopped", [(6, False), (7, True)])
-def test_an_agent_that_contradicts_too_often_is_suspended(strict, against, stopped):
-    """GOV-11.7, GOV-11.9, D17: of twenty writes more than 30% against what is known: the agent writes no more until
-    resumed."""
-    ana, bot = strict.pair()
-    known = [novel(1) for _ in range(against)]
-    for thing in known:
-        ana.supported(f"{thing} port is 8080")
-    for _ in range(20 - against):
-        bot.supported(novel())
-    for thing in known:
-        text = f"{thing} port is 9090"
-        assert bot.send(text, confidence=0.1, evidence=[strict.said(text)])[0] == 409
-    text = novel()
-    status, answer, _ = bot.send(text, evidence=[strict.said(text)])
-    if not stopped:
-        assert status == 201, answer
-        return
-    refusal((status, answer, {}), 403, "WRITES_SUSPENDED", "preflight")
-    strict.agent(ana).supported(novel())
-    strict.chief.ask("POST", f"/v1/agents/{bot.name}:resume", {"reason": "looked at it"})
-    bot.supported(novel())
-
-
-def test_an_agent_that_leaves_its_pace_is_suspended(alone):
-    """GOV-11.7, GOV-11.9, D17: after ten minutes at a pace, more than 300 writes in one minute stop the agent."""
-    world = alone()
-    ana, bot = world.pair()
-    for _ in range(10):
-        for _ in range(3):
-            bot.supported(novel())
-        world.clock.advance(minutes=1)
-    world.clock.advance(minutes=1)
-    connection = Connection(bot)
-    statuses = []
-    for _ in range(303):
-        text = novel()
-        statuses.append(connection.send({"text": text, "evidence": [world.said(text)]})[0])
-    connection.close()
-    assert statuses[:300] == [201] * 300 and statuses[302] == 403, statuses[298:]
-    world.restart()
-    text = novel()
-    bot.turned_down(text, evidence=[world.said(text)], status=403, code="WRITES_SUSPENDED", gate="preflight")
-
-
-def test_an_agent_that_writes_about_something_else_is_suspended(alone):
-    """GOV-11.7, GOV-11.9, D17: after 220 writes on its own topics, twenty on others stop the agent."""
-    world = alone()
-    ana, bot = world.pair()
-    connection, usual, other = Connection(bot), novel(12).split(), novel(12).split()
-
-    def say(words):
-        text = " ".join(words)
-        return connection.send({"text": text, "evidence": [world.said(text)]})
-
-    for words in islice(permutations(usual, 4), 240):
-        committed(say(words))
-    answers = [say(words)[0] for words in islice(permutations(other, 4), 40)]
-    connection.close()
-    assert answers[0] == 201 and 403 in answers[:22], answers
 
 
 # Quarantine

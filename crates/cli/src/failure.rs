@@ -224,7 +224,10 @@ const HINTS: [(&str, &str); 49] = [
     ("POLICY_TOO_LAX", "leave --write-policy out, or ask for a stricter one"),
     ("DEFERRALS_FULL", "`tabellion writes list` shows what waits; slow down, or use `tabellion import`"),
     ("WRITE_BUDGET_EXCEEDED", "start another session, or use `tabellion import`"),
-    ("WRITES_SUSPENDED", "an admin suspended this agent: `tabellion agent resume NAME` lets it write again"),
+    (
+        "WRITES_SUSPENDED",
+        "`tabellion agent list` says why; `tabellion agent resume NAME` lets the agent write again",
+    ),
     ("EVIDENCE_INSUFFICIENT", "add --evidence whose excerpt holds the words of the statement"),
     ("EVIDENCE_AUTHORITY_LOW", "cite sources that count more, or write to a lower --layer"),
     ("EVIDENCE_NOT_INDEPENDENT", "cite a document, a service or a person, not only memory and agents"),

@@ -353,8 +353,7 @@ pub fn contradiction(known: &Claim, new: &Claim, topic: f64) -> Option<Contradic
     let same_time = |(old, fresh): &(&Statement, &Statement)| {
         !moment::at_other_times((old, known.made), (fresh, new.made))
     };
-    let methods =
-        pairs(known, new).filter(same_time).filter_map(|(known, new)| compare::judge(known, new));
+    let methods = pairs(known, new).filter(same_time).filter_map(|(known, new)| compare::judge(known, new));
     methods.map(found).max_by(|a, b| a.score.total_cmp(&b.score))
 }
 

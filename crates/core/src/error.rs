@@ -196,6 +196,8 @@ codes! {
     WriteBudgetExceeded => "WRITE_BUDGET_EXCEEDED", RateLimited;
     /// The user was disabled.
     UserDisabled => "USER_DISABLED", Forbidden;
+    /// Writes of this agent for this user are unlike those before; a person has to consent.
+    Anomaly => "ANOMALY", Conflict;
     /// Writes of this agent are suspended.
     WritesSuspended => "WRITES_SUSPENDED", Forbidden;
     /// A procedure needs tests, and they must pass.

@@ -3,6 +3,7 @@
 //! The byte format is on paper in `docs/log-format.md`. Only what is derived here may be kept forever.
 
 mod access;
+mod anomaly;
 mod calibration;
 mod entry;
 mod event;
@@ -14,6 +15,7 @@ mod shaped;
 mod tree;
 
 pub use access::{AgentStatus, Edge, GrantedEdge, ResourceStatus, Support, UserStatus};
+pub use anomaly::{AnomalySignal, PairAction, PairHold, ReportedOutcome, UserAgentPair};
 pub use calibration::{Audit, Calibration, Mark, MemoryKind, Party, Reason, Space, TrustMove, Ways, Weighed};
 pub use entry::{Actor, Entry, NotAnEntry, SealedRef};
 pub use event::{

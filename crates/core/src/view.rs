@@ -7,6 +7,7 @@
 mod cedar;
 mod checks;
 mod graphs;
+mod holds;
 mod identity;
 mod index;
 mod items;
@@ -21,6 +22,7 @@ mod trust;
 pub use cedar::CedarView;
 pub use checks::{Check, ChecksView};
 pub use graphs::{Grant, GraphsView};
+pub use holds::{HoldsView, StandingHold};
 pub use identity::{Agent, IdentityView, Key, Resource, User};
 pub use index::{Index, Passage};
 pub use items::{Class, ClassLists, Item, ItemsView, Moment, Row, SeenRows, Version};
@@ -118,6 +120,9 @@ pub struct Views {
     /// How far what was written can be trusted.
     #[n(10)]
     pub trust: TrustView,
+    /// Pairs whose writes are held or refused.
+    #[n(11)]
+    pub holds: HoldsView,
 }
 
 /// Bytes that are not a checkpoint of these views.
@@ -126,7 +131,7 @@ pub struct Views {
 pub struct NotACheckpoint;
 
 /// Changes when the shape of a view changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 12;
+const CHECKPOINT_SHAPE: u32 = 13;
 
 impl Views {
     /// The position up to which entries are folded in.
@@ -161,6 +166,7 @@ impl Views {
         self.roles.apply(entry, opened);
         self.cedar.apply(entry, opened, &self.identity);
         self.checks.apply(entry);
+        self.holds.apply(entry);
         self.trust.apply(entry, &self.items);
         self.lsn = entry.lsn;
         self.time = entry.time;

@@ -23,13 +23,19 @@ fn pairs(table: &str) -> Vec<Pair> {
         let columns: Vec<String> = line.split('\t').map(str::to_owned).collect();
         assert!(columns.len() == 6 && matches!(columns[0].as_str(), "contradiction" | "none"), "{line}");
         let [_, class, known_at, new_at, known, new] = columns.clone().try_into().unwrap();
-        Pair { contradicts: columns[0] == "contradiction", class, known: (known, known_at), new: (new, new_at) }
+        Pair {
+            contradicts: columns[0] == "contradiction",
+            class,
+            known: (known, known_at),
+            new: (new, new_at),
+        }
     };
     table.lines().skip(1).map(row).collect()
 }
 
 fn claim(said: &(String, String), analyser: &mut Analyser) -> Claim {
-    Claim::of(&Content::plain("fact", said.0.as_str()), analyser).stored(said.1.parse().unwrap(), Layer::Semantic)
+    Claim::of(&Content::plain("fact", said.0.as_str()), analyser)
+        .stored(said.1.parse().unwrap(), Layer::Semantic)
 }
 
 /// Found and expected, alarms and pairs that both hold.
@@ -61,7 +67,9 @@ fn measure(name: &str, pairs: &[Pair], tell: bool) -> Figures {
         let counts = classes.entry((pair.contradicts, pair.class.as_str())).or_default();
         *counts = (counts.0 + usize::from(found.is_some()), counts.1 + 1);
         match (pair.contradicts, found.is_some()) {
-            (true, hit) => (all.found, all.contradictions) = (all.found + usize::from(hit), all.contradictions + 1),
+            (true, hit) => {
+                (all.found, all.contradictions) = (all.found + usize::from(hit), all.contradictions + 1)
+            }
             (false, hit) => (all.alarms, all.fine) = (all.alarms + usize::from(hit), all.fine + 1),
         }
         if tell && found.is_some() != pair.contradicts {
@@ -102,8 +110,7 @@ fn formulaic_pairs_are_told_apart() {
 /// AM-2: pairs as people word them, by hands that do not know the rules.
 #[test]
 fn natural_pairs_are_told_apart() {
-    let tables =
-        [("a", include_str!("claims/natural_a.tsv")), ("b", include_str!("claims/natural_b.tsv"))];
+    let tables = [("a", include_str!("claims/natural_a.tsv")), ("b", include_str!("claims/natural_b.tsv"))];
     for (name, table) in tables {
         let tell = std::env::var("TABELLION_TELL").is_ok_and(|told| told == name);
         let found = measure(&format!("natural {name}"), &pairs(table), tell);

@@ -46,9 +46,8 @@ fn events_and_readings_of_two_days_do_not_contradict() {
 fn relative_times_are_resolved() {
     let slept = "Ben slept 8 hours last night.";
     assert!(contradicts((slept, MONDAY), ("Ben slept 11 hours last night.", MONDAY), Layer::Semantic));
-    let same = |a: &str, b: &str| {
-        claim(slept, a, Layer::Semantic).says_the_same(&claim(slept, b, Layer::Semantic))
-    };
+    let same =
+        |a: &str, b: &str| claim(slept, a, Layer::Semantic).says_the_same(&claim(slept, b, Layer::Semantic));
     assert!(same(MONDAY, MONDAY) && !same(MONDAY, TUESDAY));
     let timed = |time: &str| {
         let fields = [("time".to_owned(), serde_json::Value::from(time))].into_iter().collect();

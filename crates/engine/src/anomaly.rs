@@ -1,246 +1,270 @@
-//! Agents that behave unlike themselves: a burst of writes, many that speak against what is known, another topic than ever
-//! (GOV-11.7, 11.9, D17). Their writes are suspended until a person has looked.
+//! Pairs of user and agent whose writes are unlike those before: a burst, other topics, many contradictions (AM-5, GOV-11.7,
+//! 11.9, D17). Two of the three at once hold the pair's writes for review, or suspend them under `strict`.
+//!
+//! Invariant (habits follow from the log): what a pair usually does is counted in memory and counted again from the log where
+//! it is not there, so a restart or a full table forgets nothing but the last few refusals. A hold itself is an entry.
 
-use crate::sequencer::{Proposal, Touch};
+mod habit;
+
+use crate::Call;
+use crate::notice::{Notice, PairNotice};
+use crate::read::content;
+use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
+use crate::write::Asked;
+use habit::{Habit, PlaceHabit, classes_of};
 use parking_lot::Mutex;
-use std::collections::{HashMap, VecDeque};
-use tabellion_core::claim::Claim;
-use tabellion_core::id::AgentId;
-use tabellion_core::log::{Actor, Event, Payload};
-use tabellion_core::time::Timestamp;
+use std::collections::{BTreeMap, HashMap};
+use tabellion_core::access::Caller;
+use tabellion_core::error::{Code, Refusal};
+use tabellion_core::gate::{GateName, Strictness};
+use tabellion_core::id::{AgentId, UserId};
+use tabellion_core::item::{Content, Layer};
+use tabellion_core::log::{Actor, AnomalySignal, Event, Lsn, PairAction, PairHold};
+use tabellion_core::time::{Period, Timestamp};
 
-/// Writes that are looked at together.
-const RECENT: usize = 20;
-/// The share of them that may speak against what is known.
-const AGAINST_MAX: f64 = 0.3;
-/// How far their topics may lie from the agent's own, as a Jensen-Shannon divergence.
-const DIVERGENCE_MAX: f64 = 0.6;
-/// Writes before an agent has topics of its own.
-const TOPICS_MIN: u64 = 200;
-/// Classes that words fall into.
-const CLASSES: usize = 1_024;
-/// Writes a minute that are never a burst.
-const BURST_MIN: f64 = 300.0;
-/// Minutes with writes before an agent has a pace of its own.
-const MINUTES_MIN: u64 = 10;
+/// How many of the signals are an anomaly.
+const SIGNALS_MIN: usize = 2;
+/// How long a hold lasts unless a person ends it.
+const HELD_FOR: Period = Period::from_days(1);
+/// Pairs whose habits are in memory; beyond that the one that wrote longest ago is counted again when it writes.
+const PAIRS_MAX: usize = 1_024;
+/// Layers and namespaces of one pair, likewise.
+const PLACES_MAX: usize = 32;
+/// Versions of an agent that are looked through for those of a pair.
+const LOOK_BACK: usize = 20_000;
+/// Versions of a pair that its pace is counted from.
+const PACE_VERSIONS: usize = 5_000;
+/// Versions of a pair in one place that its topics are counted from.
+const TOPIC_VERSIONS: usize = 300;
 
-/// How many standard deviations from what is usual are no chance.
-const DEVIATIONS: f64 = 4.0;
-/// Windows of writes before it is known how much the agent's topics vary by themselves.
-const WINDOWS_MIN: u64 = 4;
+type Pair = (UserId, AgentId);
 
-/// What agents usually do.
-#[derive(Default)]
-pub(crate) struct Habits(Mutex<HashMap<AgentId, Habit>>);
-
-#[derive(Default)]
-struct Habit {
-    recent: VecDeque<(bool, Vec<u16>)>,
-    topics: Topics,
-    /// How far each window of writes lay from the topics before it.
-    divergences: Spread,
-    minute: (u64, u64),
-    /// Writes in each minute that had some.
-    paces: Spread,
+/// A layer and a namespace: topics are compared within one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Place {
+    layer: Layer,
+    namespace: String,
 }
 
-/// Mean and deviation of what was seen.
+/// What pairs usually do.
 #[derive(Default)]
-struct Spread {
-    count: u64,
-    sum: f64,
-    squares: f64,
+pub(crate) struct Habits(Mutex<HashMap<Pair, PairHabits>>);
+
+struct PairHabits {
+    pace: Habit,
+    places: HashMap<Place, PlaceHabit>,
 }
 
-impl Spread {
-    fn add(&mut self, value: f64) {
-        (self.count, self.sum, self.squares) =
-            (self.count + 1, self.sum + value, self.squares + value * value);
+impl Habits {
+    /// Counts a write as it arrives.
+    fn arrive(&self, pair: Pair, now: Timestamp) -> Option<()> {
+        let mut pairs = self.0.lock();
+        pairs.get_mut(&pair)?.pace.arrive(now);
+        Some(())
     }
 
-    /// What lies beyond this is not like the rest.
-    fn limit(&self) -> f64 {
-        let count = self.count.max(1) as f64;
-        let mean = self.sum / count;
-        mean + DEVIATIONS * (self.squares / count - mean * mean).max(0.0).sqrt()
-    }
-}
-
-/// How often each class of words was met.
-struct Topics {
-    counts: Vec<u64>,
-    words: u64,
-    writes: u64,
-}
-
-impl Default for Topics {
-    fn default() -> Self {
-        Self { counts: vec![0; CLASSES], words: 0, writes: 0 }
-    }
-}
-
-impl Topics {
-    fn add(&mut self, classes: &[u16]) {
-        self.writes += 1;
-        for class in classes {
-            if let Some(count) = self.counts.get_mut(usize::from(*class)) {
-                *count += 1;
-                self.words += 1;
-            }
+    /// Takes in what a write said and says what is unlike before; nothing if the place is not known yet.
+    fn observe(
+        &self,
+        pair: Pair,
+        place: &Place,
+        (classes, against): (Vec<u16>, bool),
+        now: Timestamp,
+    ) -> Option<Vec<AnomalySignal>> {
+        let mut pairs = self.0.lock();
+        let habits = pairs.get_mut(&pair)?;
+        let here = habits.places.get_mut(place)?;
+        let mut signals = here.observe(classes, against, now);
+        if here.is_full() && habits.pace.is_burst() {
+            signals.insert(0, AnomalySignal::Burst);
         }
-    }
-
-    /// How far some words lie from these topics: 0 for the same distribution, 1 for two that share nothing.
-    fn divergence(&self, words: impl Iterator<Item = u16>) -> f64 {
-        let mut counts: HashMap<u16, u64> = HashMap::new();
-        words.for_each(|class| *counts.entry(class).or_default() += 1);
-        let total = counts.values().sum::<u64>().max(1) as f64;
-        let usual = self.words.max(1) as f64;
-        let part = |p: f64, m: f64| if p > 0.0 { p * (p / m).log2() } else { 0.0 };
-        // Classes that only the topics have add their whole share.
-        let (mut sum, mut elsewhere) = (0.0, 1.0);
-        for (class, count) in counts {
-            let p = count as f64 / total;
-            let q = self.counts.get(usize::from(class)).map_or(0.0, |count| *count as f64 / usual);
-            let m = f64::midpoint(p, q);
-            sum += part(p, m) + part(q, m);
-            elsewhere -= q;
+        if signals.len() >= SIGNALS_MIN {
+            // The same writes are not held against the pair a second time.
+            habits.places.values_mut().for_each(PlaceHabit::forget_recent);
         }
-        f64::midpoint(sum, elsewhere)
+        Some(signals)
     }
-}
 
-impl Habit {
-    /// Takes in a write; says what is unlike the agent, if anything is.
-    fn note(&mut self, claim: &Claim, against: bool, now: Timestamp) -> Option<&'static str> {
-        let burst = self.is_burst(now);
-        // The lowest bits of a key are its weight, the same for most words.
-        let classes: Vec<u16> = claim.keys().map(|key| ((key >> 2) % CLASSES as u32) as u16).collect();
-        self.recent.push_back((against, classes));
-        if self.recent.len() > RECENT
-            && let Some((_, classes)) = self.recent.pop_front()
+    fn knows(&self, pair: Pair) -> bool {
+        self.0.lock().contains_key(&pair)
+    }
+
+    fn knows_place(&self, pair: Pair, place: &Place) -> bool {
+        self.0.lock().get(&pair).is_some_and(|habits| habits.places.contains_key(place))
+    }
+
+    fn put_pair(&self, pair: Pair, pace: Habit) {
+        let mut pairs = self.0.lock();
+        if pairs.len() >= PAIRS_MAX
+            && let Some(idle) = pairs.iter().min_by_key(|(_, one)| one.pace.last()).map(|(pair, _)| *pair)
         {
-            self.topics.add(&classes);
+            pairs.remove(&idle);
         }
-        let full = self.recent.len() == RECENT;
-        let opposed = self.recent.iter().filter(|(against, _)| *against).count() as f64 / RECENT as f64;
-        match () {
-            () if burst => Some("it writes far faster than it ever did"),
-            () if opposed > AGAINST_MAX => Some("many of its writes speak against what is known"),
-            () if full && self.is_off_topic() => Some("it writes about something else than it ever did"),
-            () => None,
-        }
+        pairs.entry(pair).or_insert_with(|| PairHabits { pace, places: HashMap::new() });
     }
 
-    /// Whether its last writes are about something else. An agent that always writes about something else has no topics.
-    fn is_off_topic(&mut self) -> bool {
-        if self.topics.writes < TOPICS_MIN / 2 {
-            return false;
+    fn put_place(&self, pair: Pair, place: &Place, counted: PlaceHabit) {
+        let mut pairs = self.0.lock();
+        let Some(habits) = pairs.get_mut(&pair) else { return };
+        if habits.places.len() >= PLACES_MAX
+            && let Some(idle) =
+                habits.places.iter().min_by_key(|(_, one)| one.last()).map(|(one, _)| one.clone())
+        {
+            habits.places.remove(&idle);
         }
-        let words = self.recent.iter().flat_map(|(_, classes)| classes.iter().copied());
-        let divergence = self.topics.divergence(words);
-        let limit = DIVERGENCE_MAX.max(self.divergences.limit());
-        let known = self.topics.writes >= TOPICS_MIN && self.divergences.count >= WINDOWS_MIN;
-        if known && divergence > limit {
-            return true;
-        }
-        if self.topics.writes.is_multiple_of(RECENT as u64) {
-            self.divergences.add(divergence);
-        }
-        false
-    }
-
-    fn is_burst(&mut self, now: Timestamp) -> bool {
-        let minute = now.as_micros() / 60_000_000;
-        if minute != self.minute.0 {
-            if self.minute.1 > 0 {
-                self.paces.add(self.minute.1 as f64);
-            }
-            self.minute = (minute, 0);
-        }
-        self.minute.1 += 1;
-        self.paces.count >= MINUTES_MIN && self.minute.1 as f64 > BURST_MIN.max(self.paces.limit())
+        habits.places.entry(place.clone()).or_insert(counted);
     }
 }
 
-/// Takes in a write of an agent, and suspends the agent if it is unlike itself.
-pub(crate) async fn watch(tenant: &Tenant, agent: AgentId, claim: &Claim, against: bool) {
-    let unlike = {
-        let mut habits = tenant.habits.0.lock();
-        habits.entry(agent).or_default().note(claim, against, tenant.now())
-    };
-    let Some(why) = unlike else { return };
-    tenant.habits.0.lock().remove(&agent);
-    let suspended = async {
-        let event = Event::AgentSuspended { agent };
-        let draft = tenant.draft(Actor::SERVER, event, Some(&Payload::Reason(why.to_owned()))).ok()?;
-        let trail = tenant.server_row("suspend_agent", "ok", vec![agent.to_string()]);
-        let touches = vec![Touch::Name("agent", agent.to_string())];
-        let proposal = Proposal { drafts: vec![draft], touches, check: Box::new(|_, _| Ok(())), trail };
-        tenant.sequencer.propose(proposal).await.ok()
-    };
-    if suspended.await.is_some() {
-        tracing::warn!(%agent, why, "writes of an agent are suspended");
-        metrics::counter!("tabellion_agents_suspended_total").increment(1);
+const fn pair_of(caller: &Caller) -> Pair {
+    (caller.user(), caller.agent())
+}
+
+/// Whether a caller's writes are watched under a policy: those of agents, unless it is `open`.
+fn is_watched(tenant: &Tenant, call: &Call, strictness: Strictness) -> bool {
+    strictness > Strictness::Open && !tenant.is_person(&call.caller)
+}
+
+/// Counts a write as it arrives, whatever becomes of it.
+pub(crate) fn arrive(tenant: &Tenant, call: &Call, asked: &Asked) {
+    if !is_watched(tenant, call, asked.strictness) {
+        return;
+    }
+    let (pair, now) = (pair_of(&call.caller), tenant.now());
+    if tenant.habits.arrive(pair, now).is_none() {
+        tenant.habits.put_pair(pair, pace_from_log(tenant, pair));
+        let _known_by_now = tenant.habits.arrive(pair, now);
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tabellion_core::item::Content;
-    use tabellion_core::text::Analyser;
-
-    fn claim(text: &str) -> Claim {
-        let content = Content::plain("note", text);
-        Claim::of(&content, &mut Analyser::default())
+/// Takes in what a write said once it was judged, and holds its pair if that is unlike what it wrote before.
+pub(crate) async fn watch(tenant: &Tenant, call: &Call, asked: &Asked, against: bool) {
+    let (pair, now) = (pair_of(&call.caller), tenant.now());
+    if !is_watched(tenant, call, asked.strictness)
+        || tenant.shared.views.read().holds.of(pair.0, pair.1, now).is_some()
+    {
+        return;
     }
-
-    fn at(minute: u64) -> Timestamp {
-        Timestamp::from_micros(minute * 60_000_000)
+    let request = &asked.request;
+    let place = Place { layer: request.layer, namespace: request.namespace.clone() };
+    if !tenant.habits.knows(pair) {
+        tenant.habits.put_pair(pair, pace_from_log(tenant, pair));
     }
+    if !tenant.habits.knows_place(pair, &place) {
+        let counted = topics_from_log(tenant, pair, &place);
+        tenant.habits.put_place(pair, &place, counted);
+    }
+    let seen = (words_of(&request.content), against);
+    let signals = tenant.habits.observe(pair, &place, seen, now).unwrap_or_default();
+    if signals.len() >= SIGNALS_MIN {
+        let action =
+            if asked.strictness == Strictness::Strict { PairAction::Suspend } else { PairAction::Hold };
+        let (user, agent) = pair;
+        hold(tenant, PairHold { user, agent, action, signals, until: now.plus(HELD_FOR) }).await;
+    }
+}
 
-    /// GOV-11.9, D17: more than 30% of twenty writes against what is known, be they the first.
-    #[test]
-    fn contradictions_are_noticed() {
-        let said = claim("the harbour is calm");
-        for (every, at_write) in [(3, Some(18)), (1, Some(6)), (4, None)] {
-            let mut habit = Habit::default();
-            let noticed = (0..200).position(|number| habit.note(&said, number % every == 0, at(1)).is_some());
-            assert_eq!(noticed, at_write, "one in {every}");
+fn words_of(content: &Content) -> Vec<u16> {
+    classes_of([content.key.as_deref().unwrap_or_default(), content.text.as_str()])
+}
+
+/// Makes the hold an entry and tells whoever listens.
+async fn hold(tenant: &Tenant, hold: PairHold) {
+    let (user, agent) = (hold.user, hold.agent);
+    let Ok(draft) = tenant.draft(Actor::SERVER, Event::PairHeld(hold.clone()), None) else { return };
+    let trail =
+        tenant.server_row("hold_pair", hold.action.as_str(), vec![user.to_string(), agent.to_string()]);
+    let check = move |views: &tabellion_core::view::Views, now: Timestamp| {
+        if views.holds.of(user, agent, now).is_some() { Err(Objection::Stale) } else { Ok(()) }
+    };
+    let touches = vec![Touch::Name("pair", format!("{user}/{agent}"))];
+    let proposal = Proposal { drafts: vec![draft], touches, check: Box::new(check), trail };
+    if tenant.sequencer.propose(proposal).await.is_err() {
+        return;
+    }
+    let (action, reason) = (hold.action.as_str(), hold.reason());
+    tracing::warn!(%user, %agent, action, reason, "writes of an agent for a user are unlike those before");
+    metrics::counter!("tabellion_pairs_held_total", "action" => action, "reason" => reason).increment(1);
+    announce(tenant, hold.action.as_str(), &hold);
+}
+
+/// Tells whoever listens that a pair is held or released.
+pub(crate) fn announce(tenant: &Tenant, what: &str, hold: &PairHold) {
+    tenant.tell(Notice::Pair(PairNotice {
+        what: what.to_owned(),
+        user: hold.user,
+        agent: hold.agent,
+        reason: hold.reason(),
+        until: hold.until,
+    }));
+}
+
+/// Why writes of a caller's pair are held for review; nothing if they are not, or under `open`.
+pub(crate) fn held_because(tenant: &Tenant, call: &Call, strictness: Strictness) -> Option<String> {
+    if strictness == Strictness::Open {
+        return None;
+    }
+    let (user, agent) = pair_of(&call.caller);
+    let views = tenant.shared.views.read();
+    let standing = views.holds.of(user, agent, tenant.now())?;
+    Some(format!("{}, until {} or until the agent is resumed", standing.hold.reason(), standing.hold.until))
+}
+
+/// Refuses a pair that is suspended.
+pub(crate) fn not_suspended(tenant: &Tenant, call: &Call) -> Result<(), Refusal> {
+    let (user, agent) = pair_of(&call.caller);
+    let (now, views) = (tenant.now(), tenant.shared.views.read());
+    let Some(standing) = views.holds.of(user, agent, now) else { return Ok(()) };
+    if standing.hold.action != PairAction::Suspend {
+        return Ok(());
+    }
+    let name = views.identity.agent(agent).map(|agent| agent.words.name.clone()).unwrap_or_default();
+    let message = format!(
+        "writes of {name} for this user are suspended until {}: {}; `tabellion agent resume {name}` ends that",
+        standing.hold.until,
+        standing.hold.reason()
+    );
+    let refusal = Refusal::new(Code::WritesSuspended, message).at(GateName::Preflight);
+    Err(refusal.retry_after(standing.hold.until.since(now)))
+}
+
+/// The log positions of a pair's own writes, newest first, and when each was made.
+fn written_by(
+    tenant: &Tenant,
+    (user, agent): Pair,
+    place: Option<&Place>,
+    most: usize,
+) -> Vec<(Lsn, Timestamp)> {
+    let views = tenant.shared.views.read();
+    let items = &views.items;
+    let written = items.written_by(agent).rev().take(LOOK_BACK);
+    let own = written.filter(|version| version.owner == user && version.origin.is_none());
+    let here = own.filter(|version| {
+        place.is_none_or(|place| {
+            version.layer == place.layer && items.namespace_of(version) == place.namespace
+        })
+    });
+    here.take(most).map(|version| (version.lsn, version.time)).collect()
+}
+
+/// How fast a pair wrote, counted from the log.
+fn pace_from_log(tenant: &Tenant, pair: Pair) -> Habit {
+    let mut minutes: BTreeMap<u64, u64> = BTreeMap::new();
+    for (_, time) in written_by(tenant, pair, None, PACE_VERSIONS) {
+        *minutes.entry(habit::minute_of(time)).or_default() += 1;
+    }
+    Habit::of_minutes(&minutes)
+}
+
+/// What a pair wrote about in a place, counted from the log.
+fn topics_from_log(tenant: &Tenant, pair: Pair, place: &Place) -> PlaceHabit {
+    let mut counted = PlaceHabit::default();
+    for (lsn, _) in written_by(tenant, pair, Some(place), TOPIC_VERSIONS).into_iter().rev() {
+        // What was destroyed or cannot be read counts as not written.
+        if let Ok((content, _)) = content(tenant, lsn) {
+            counted.recount(words_of(&content));
         }
     }
-
-    /// GOV-11.7, D17: an agent that has a pace and leaves it by far.
-    #[test]
-    fn bursts_are_noticed_only_against_a_pace() {
-        let mut habit = Habit::default();
-        let said = claim("the harbour is calm");
-        assert!((0..1_000).all(|_| habit.note(&said, false, at(0)).is_none()), "no pace yet");
-        let mut habit = Habit::default();
-        for minute in 0..12 {
-            assert!((0..10).all(|_| habit.note(&said, false, at(minute)).is_none()));
-        }
-        assert!((0..300).all(|_| habit.note(&said, false, at(20)).is_none()));
-        assert!(habit.note(&said, false, at(20)).is_some());
-    }
-
-    /// GOV-11.7, D17: twenty writes about something else than two hundred before.
-    #[test]
-    fn another_topic_is_noticed() {
-        let mut habit = Habit::default();
-        let (usual, other) =
-            (claim("the harbour is calm and the ferries sail"), claim("kidney dialysis dosage protocol"));
-        assert!((0..230).all(|number| habit.note(&usual, false, at(number)).is_none()));
-        assert!((0..40).any(|number| habit.note(&other, false, at(300 + number)).is_some()));
-    }
-
-    /// D17: an agent whose every write is about something new does so all the time, which is like itself.
-    #[test]
-    fn ever_new_topics_are_no_other_topic() {
-        let mut habit = Habit::default();
-        let new = |number: u64| claim(&format!("w{number}a w{number}b w{number}c w{number}d w{number}e"));
-        assert!((0..3_000).all(|number| habit.note(&new(number), false, at(number)).is_none()));
-    }
+    counted
 }

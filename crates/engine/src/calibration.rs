@@ -139,6 +139,14 @@ impl Engine {
         recalibrate(&*self.tenant(call)?, call).await
     }
 
+    /// How many pairs of user and agent are held or suspended now, over all tenants; for whoever watches the server.
+    #[must_use]
+    pub fn held_pairs(&self) -> usize {
+        let held =
+            |tenant: &std::sync::Arc<Tenant>| tenant.shared.views.read().holds.all(tenant.now()).count();
+        self.inner.tenants.read().values().map(held).sum()
+    }
+
     /// How many writes are kept apart, over all tenants; for whoever watches the server.
     #[must_use]
     pub fn kept_apart(&self) -> usize {

@@ -1,15 +1,16 @@
 //! How much an agent may write: rates by layer, budgets by session (GOV-1.9, 11.1).
 
-use crate::Call;
 use crate::reply::{WriteStatus, Written};
 use crate::tenant::Tenant;
 use crate::write::Turn;
+use crate::{Call, anomaly};
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use tabellion_core::access::{Caller, Power};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{GateName, WriteRequest};
-use tabellion_core::id::AgentId;
+use tabellion_core::id::{AgentId, UserId};
 use tabellion_core::item::Layer;
 use tabellion_core::time::{Period, Timestamp};
 
@@ -18,15 +19,21 @@ const WINDOW_SECS: u64 = 60;
 /// How a write comes in.
 #[derive(Debug)]
 pub enum Pace {
-    /// One at a time, within the agent's rate and budget.
+    /// One at a time.
     Single,
-    /// As part of an import, which has a policy of its own without either, and an order.
+    /// As one of several, which keep their order.
     Import(Turn),
 }
 
-/// The writes of the last minute, by agent and layer.
+/// Whether a caller's writes are held to no rate, no budget and no habit: those of a person who may import (AM-7). What an agent
+/// writes is held to them, whoever it acts for.
+pub(crate) const fn is_exempt(caller: &Caller) -> bool {
+    caller.is_person() && caller.may(Power::Import)
+}
+
+/// The writes of the last minute, by pair and layer.
 #[derive(Default)]
-pub(crate) struct Rates(Mutex<HashMap<(AgentId, Layer), Window>>);
+pub(crate) struct Rates(Mutex<HashMap<(UserId, AgentId, Layer), Window>>);
 
 /// Writes by second, for the last minute.
 struct Window {
@@ -62,6 +69,7 @@ impl Window {
 /// Where a write was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
+    user: UserId,
     agent: AgentId,
     layer: Layer,
     second: u64,
@@ -71,7 +79,7 @@ impl Rates {
     /// Counts a write, or says when there is room for it.
     pub(crate) fn take(
         &self,
-        agent: AgentId,
+        (user, agent): (UserId, AgentId),
         layer: Layer,
         limit: u32,
         now: Timestamp,
@@ -79,7 +87,7 @@ impl Rates {
         let second = now.as_micros() / 1_000_000;
         let mut windows = self.0.lock();
         let window = windows
-            .entry((agent, layer))
+            .entry((user, agent, layer))
             .or_insert_with(|| Window { last: second, counts: [0; WINDOW_SECS as usize] });
         window.slide(second);
         if window.counts.iter().sum::<u32>() >= limit {
@@ -87,13 +95,13 @@ impl Rates {
         }
         let last = window.last;
         *window.slot(last) += 1;
-        Ok(Place { agent, layer, second: last })
+        Ok(Place { user, agent, layer, second: last })
     }
 
     /// Counts a write no longer.
     fn give_back(&self, place: Place) {
         let mut windows = self.0.lock();
-        let Some(window) = windows.get_mut(&(place.agent, place.layer)) else { return };
+        let Some(window) = windows.get_mut(&(place.user, place.agent, place.layer)) else { return };
         if window.last.saturating_sub(place.second) < WINDOW_SECS {
             let count = window.slot(place.second);
             *count = count.saturating_sub(1);
@@ -115,8 +123,9 @@ pub(crate) fn session(tenant: &Tenant, call: &Call, request: &WriteRequest) -> O
     Some(tenant.fingerprint(&[b"session", user.as_bytes(), agent.as_bytes(), session.as_bytes()]))
 }
 
-/// Refuses an agent whose writes are suspended.
+/// Refuses an agent whose writes are suspended, for everybody or for this user.
 pub(crate) fn not_suspended(tenant: &Tenant, call: &Call) -> Result<(), Refusal> {
+    anomaly::not_suspended(tenant, call)?;
     if !tenant.shared.views.read().policies.is_suspended(call.caller.agent()) {
         return Ok(());
     }
@@ -124,18 +133,72 @@ pub(crate) fn not_suspended(tenant: &Tenant, call: &Call) -> Result<(), Refusal>
     Err(Refusal::new(Code::WritesSuspended, message).at(GateName::Preflight))
 }
 
+/// Writes of each session, those under way included, so that many at once do not go beyond the budget together.
+#[derive(Default)]
+pub(crate) struct Budgets(Mutex<HashMap<Hash, u32>>);
+
+/// Sessions that are counted in memory; beyond that they are counted anew from what is committed.
+const SESSIONS_MAX: usize = 10_000;
+
+/// A write's place in the budget of its session; given back unless the write becomes a version.
+pub(crate) struct BudgetPlace<'a> {
+    budgets: &'a Budgets,
+    session: Hash,
+    is_used: bool,
+}
+
+impl BudgetPlace<'_> {
+    /// Notes what became of the write.
+    pub(crate) fn settle(&mut self, written: Option<&Written>) {
+        self.is_used =
+            written.is_some_and(|one| matches!(one.status, WriteStatus::Committed | WriteStatus::Merged));
+    }
+}
+
+impl Drop for BudgetPlace<'_> {
+    fn drop(&mut self) {
+        if !self.is_used
+            && let Some(count) = self.budgets.0.lock().get_mut(&self.session)
+        {
+            *count = count.saturating_sub(1);
+        }
+    }
+}
+
+/// Takes a place in the budget of a write's session, if it names one.
+pub(crate) fn take_budget<'a>(
+    tenant: &'a Tenant,
+    call: &Call,
+    request: &WriteRequest,
+) -> Result<Option<BudgetPlace<'a>>, Refusal> {
+    let Some(session) = session(tenant, call, request) else { return Ok(None) };
+    let committed = tenant.shared.views.read().items.in_session(&session);
+    let mut counts = tenant.budgets.0.lock();
+    if counts.len() >= SESSIONS_MAX {
+        counts.clear();
+    }
+    let count = counts.entry(session).or_insert(committed);
+    *count = committed.max(*count);
+    if *count >= tenant.governance.budget {
+        return Err(spent(tenant));
+    }
+    *count += 1;
+    Ok(Some(BudgetPlace { budgets: &tenant.budgets, session, is_used: false }))
+}
+
 /// Refuses an agent that has written enough in this session.
 pub(crate) fn within_budget(tenant: &Tenant, call: &Call, request: &WriteRequest) -> Result<(), Refusal> {
-    let budget = tenant.governance.budget;
     let views = tenant.shared.views.read();
     let written = session(tenant, call, request).map_or(0, |session| views.items.in_session(&session));
-    if written < budget {
-        return Ok(());
-    }
+    if written < tenant.governance.budget { Ok(()) } else { Err(spent(tenant)) }
+}
+
+fn spent(tenant: &Tenant) -> Refusal {
+    let budget = tenant.governance.budget;
     let message =
         format!("this agent has made all {budget} writes of this session; begin another one, or import");
     let refusal = Refusal::new(Code::WriteBudgetExceeded, message).at(GateName::Preflight);
-    Err(refusal.retry_after(Period::from_secs(3600)))
+    refusal.retry_after(Period::from_secs(3600))
 }
 
 #[cfg(test)]
@@ -145,14 +208,15 @@ mod tests {
     /// GOV-1.9: so many writes a minute and no more; room comes as the oldest leave the window.
     #[test]
     fn a_minute_holds_its_limit() {
-        let (rates, agent) = (Rates::default(), AgentId::from_bytes([1; 16]));
+        let (rates, user, agent) =
+            (Rates::default(), UserId::from_bytes([2; 16]), AgentId::from_bytes([1; 16]));
         let at = |secs: u64| Timestamp::from_micros(secs * 1_000_000);
-        let take = |secs| rates.take(agent, Layer::Episodic, 3, at(secs));
-        let place = |layer, second| Ok(Place { agent, layer, second });
+        let take = |secs| rates.take((user, agent), Layer::Episodic, 3, at(secs));
+        let place = |layer, second| Ok(Place { user, agent, layer, second });
         let episodic = |second| place(Layer::Episodic, second);
         assert_eq!([take(100), take(100), take(130)], [episodic(100), episodic(100), episodic(130)]);
         assert_eq!(take(130), Err(at(160)));
-        assert_eq!(rates.take(agent, Layer::Semantic, 3, at(130)), place(Layer::Semantic, 130));
+        assert_eq!(rates.take((user, agent), Layer::Semantic, 3, at(130)), place(Layer::Semantic, 130));
         assert_eq!([take(160), take(160)], [episodic(160); 2]);
         assert_eq!(take(161), Err(at(190)));
         assert_eq!(take(10_000), episodic(10_000));
@@ -161,9 +225,10 @@ mod tests {
     /// GOV-1.7, GOV-1.9: a place that is given back is free again; one that has left the window frees nothing.
     #[test]
     fn a_place_can_be_given_back() {
-        let (rates, agent) = (Rates::default(), AgentId::from_bytes([1; 16]));
+        let (rates, user, agent) =
+            (Rates::default(), UserId::from_bytes([2; 16]), AgentId::from_bytes([1; 16]));
         let at = |secs: u64| Timestamp::from_micros(secs * 1_000_000);
-        let take = |secs| rates.take(agent, Layer::Episodic, 1, at(secs));
+        let take = |secs| rates.take((user, agent), Layer::Episodic, 1, at(secs));
         let old = take(100).unwrap();
         assert_eq!(take(101), Err(at(160)));
         rates.give_back(old);

@@ -1,12 +1,12 @@
 //! What people set: policies and schemas, agents that may not write, items under suspicion (GOV-2.1, 11.9, 11.10).
 
-use crate::Call;
 use crate::change::{Change, checked, moderated};
 use crate::read::item_id;
 use crate::reply::{ChangeStatus, Changed, Quarantined, Reverted, Skipped};
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
+use crate::{Call, anomaly};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -17,7 +17,7 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Strictness, WriteRequest, is_public_key};
 use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
 use tabellion_core::item::Layer;
-use tabellion_core::log::{Event, Lsn, Payload};
+use tabellion_core::log::{Event, Lsn, PairHold, Payload, UserAgentPair};
 use tabellion_core::policy::{PolicyKind, SharingPolicy};
 use tabellion_core::schema::{CompiledSchema, Schema};
 use tabellion_core::time::Timestamp;
@@ -273,26 +273,94 @@ async fn set(
     }
 }
 
-/// Forbids an agent to write, or allows it again.
+/// Forbids an agent to write, for everybody.
 pub(crate) async fn suspend(
     tenant: &Tenant,
     call: &Call,
     agent: &str,
-    suspended: bool,
     reason: &str,
 ) -> Result<String, Refusal> {
     let found = call.caller.must(Power::Policies).and_then(|()| {
         checked(Some(reason))?;
         agent_id(tenant, agent)
     });
-    let action = if suspended { "suspend_agent" } else { "resume_agent" };
-    let agent = match found {
-        Ok(agent) => agent,
-        Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
+    match found {
+        Ok(agent) => {
+            set_agent(tenant, call, agent, Event::AgentSuspended { agent }, (reason, "suspend_agent")).await
+        }
+        Err(refusal) => Err(tenant.refused(call, "suspend_agent", Vec::new(), refusal).await),
+    }
+}
+
+/// Allows an agent to write again: for everybody, or only for the user whose writes are held. A person may do the latter for
+/// themselves.
+pub(crate) async fn resume(
+    tenant: &Tenant,
+    call: &Call,
+    agent: &str,
+    user: Option<&str>,
+    reason: &str,
+) -> Result<String, Refusal> {
+    let found = checked(Some(reason)).and_then(|_| to_resume(tenant, call, agent, user));
+    let (agent, user) = match found {
+        Ok(found) => found,
+        Err(refusal) => return Err(tenant.refused(call, "resume_agent", Vec::new(), refusal).await),
     };
-    let event = if suspended { Event::AgentSuspended { agent } } else { Event::AgentResumed { agent } };
+    let event = match user {
+        None => Event::AgentResumed { agent },
+        Some(user) => Event::PairReleased(UserAgentPair { user, agent }),
+    };
+    let released: Vec<PairHold> = {
+        let views = tenant.shared.views.read();
+        let held = views.holds.all(tenant.now()).map(|standing| &standing.hold);
+        held.filter(|hold| hold.agent == agent && user.is_none_or(|user| user == hold.user))
+            .cloned()
+            .collect()
+    };
+    let token = set_agent(tenant, call, agent, event, (reason, "resume_agent")).await?;
+    for hold in &released {
+        anomaly::announce(tenant, "resumed", hold);
+    }
+    Ok(token)
+}
+
+async fn set_agent(
+    tenant: &Tenant,
+    call: &Call,
+    agent: AgentId,
+    event: Event,
+    (reason, action): (&str, &str),
+) -> Result<String, Refusal> {
     let touch = Touch::Name("agent", agent.to_string());
     set(tenant, call, event, Payload::Reason(reason.to_owned()), touch, action).await
+}
+
+/// The agent to resume, and for whom; nobody for everybody.
+fn to_resume(
+    tenant: &Tenant,
+    call: &Call,
+    agent: &str,
+    user: Option<&str>,
+) -> Result<(AgentId, Option<UserId>), Refusal> {
+    let caller = &call.caller;
+    if let Err(refusal) = caller.must(Power::Policies) {
+        let own = || {
+            let views = tenant.shared.views.read();
+            let agent = views.identity.find_agent(agent)?.id;
+            let is_own = user.is_none_or(|name| {
+                views.identity.find_user(name).is_some_and(|user| user.id == caller.user())
+            });
+            (is_own && views.holds.of(caller.user(), agent, tenant.now()).is_some()).then_some(agent)
+        };
+        let own = if caller.is_person() { own() } else { None };
+        return own.map(|agent| (agent, Some(caller.user()))).ok_or(refusal);
+    }
+    let agent = agent_id(tenant, agent)?;
+    let Some(name) = user else { return Ok((agent, None)) };
+    let views = tenant.shared.views.read();
+    let missing = || Refusal::new(Code::NotFound, "no such user");
+    let user = views.identity.find_user(name).ok_or_else(missing)?.id;
+    Ok((agent, Some(user)))
 }
 
 fn agent_id(tenant: &Tenant, name: &str) -> Result<AgentId, Refusal> {

@@ -141,18 +141,26 @@ impl Engine {
         govern::schemas(&*self.tenant(call)?, call).await
     }
 
-    /// Forbids an agent to write, or allows it again.
+    /// Forbids an agent to write, for everybody.
     ///
     /// # Errors
     /// When the caller is no admin, or there is no such agent.
-    pub async fn suspend(
+    pub async fn suspend(&self, call: &Call, agent: &str, reason: &str) -> Result<String, Refusal> {
+        govern::suspend(&*self.tenant(call)?, call, agent, reason).await
+    }
+
+    /// Allows an agent to write again, for everybody or only for the user whose writes are held.
+    ///
+    /// # Errors
+    /// When the caller is no admin and it is not their own writes that are held, or there is no such agent or user.
+    pub async fn resume(
         &self,
         call: &Call,
         agent: &str,
-        suspended: bool,
+        user: Option<&str>,
         reason: &str,
     ) -> Result<String, Refusal> {
-        govern::suspend(&*self.tenant(call)?, call, agent, suspended, reason).await
+        govern::resume(&*self.tenant(call)?, call, agent, user, reason).await
     }
 
     /// Puts an item under quarantine, or releases it.

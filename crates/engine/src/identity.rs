@@ -2,7 +2,8 @@
 
 use crate::Call;
 use crate::reply::{
-    AgentReply, KeyReply, NewAgent, NewKey, ResourceReply, RevokedKey, SuspensionReply, UserReply, WhoAmI,
+    AgentReply, HoldReply, KeyReply, NewAgent, NewKey, ResourceReply, RevokedKey, SuspensionReply, UserReply,
+    WhoAmI,
 };
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
@@ -14,7 +15,7 @@ use tabellion_core::id::{AgentId, KeyId, ResourceId, UserId};
 use tabellion_core::log::{Actor, AgentStatus, Event, IssuedKey, Lsn, Payload, Principal, UserStatus};
 use tabellion_core::seal::Secret;
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Agent, Key, Resource, User, Views};
+use tabellion_core::view::{Agent, Key, Resource, StandingHold, User, Views};
 
 /// The built-in agent of keys that name none.
 pub(crate) const DIRECT: &str = "direct";
@@ -467,7 +468,24 @@ pub(crate) fn agent_reply(tenant: &Tenant, views: &Views, agent: &Agent) -> Agen
         status: views.graphs.status_at(agent.id, views.lsn()),
         suspended: suspension(tenant, views, agent.id),
         created_at: agent.created_at,
+        holds: holds_of(views, agent.id, tenant.now()),
     }
+}
+
+/// For which users an agent's writes are held or suspended at a time.
+pub(crate) fn holds_of(views: &Views, agent: AgentId, now: Timestamp) -> Vec<HoldReply> {
+    let held = views.holds.all(now).filter(|standing| standing.hold.agent == agent);
+    let reply = |standing: &StandingHold| HoldReply {
+        user: (
+            standing.hold.user,
+            views.identity.user(standing.hold.user).map(|user| user.name.clone()).unwrap_or_default(),
+        ),
+        action: standing.hold.action,
+        reason: standing.hold.reason(),
+        since: standing.since,
+        until: standing.hold.until,
+    };
+    held.map(reply).collect()
 }
 
 pub(crate) fn resource_reply(views: &Views, resource: &Resource) -> ResourceReply {

@@ -1,6 +1,8 @@
 //! Writes that are not memory: those put off, which are tried again unaided, and those refused, which their authors can read
 //! back and open again (GOV-1.6, D1, D3).
 
+mod queue;
+
 use crate::flow::Pace;
 use crate::owed::{Owed, Standing};
 use crate::reply::{Deferral, KeptReply, WriteStatus, Written};
@@ -8,6 +10,7 @@ use crate::scribing::{self, Told};
 use crate::tenant::{Tenant, storage};
 use crate::write::{self, Asked, Waited};
 use crate::{Call, OpenError, calibration};
+use queue::Queue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -20,7 +23,7 @@ use tabellion_core::gate::{GateName, WriteDraft, read_write};
 use tabellion_core::id::{DeferralId, KeyId, RefusalId, ReviewId, VersionId};
 use tabellion_core::seal::{Secret, close as seal, open as unseal};
 use tabellion_core::time::{Period, Timestamp};
-use tabellion_store::{KeptStore, KeptWrite};
+use tabellion_store::{KeptPut, KeptStore, KeptWrite, PutOutcome};
 use tokio::task::JoinSet;
 
 /// How often a write that was put off is tried.
@@ -40,20 +43,23 @@ const PAGE: u32 = 500;
 
 /// The kept writes of a tenant, and the key that closes them.
 pub(crate) struct Kept {
-    store: KeptStore,
+    store: Arc<KeptStore>,
+    queue: Queue,
     key: Secret,
     /// How many writes are put off: most of the time none, and then nobody need look.
     waiting: AtomicI64,
-    putting: parking_lot::Mutex<()>,
 }
 
 impl Kept {
     pub(crate) fn open(path: Option<&std::path::Path>, tenant: &Secret) -> Result<Self, OpenError> {
         let store = KeptStore::open(path).map_err(|error| OpenError(format!("kept writes: {error}")))?;
         let waiting = store.waiting_in_all().map_err(|error| OpenError(format!("kept writes: {error}")))?;
+        let store = Arc::new(store);
+        let queue =
+            Queue::start(Arc::clone(&store)).map_err(|error| OpenError(format!("kept writes: {error}")))?;
         Ok(Self {
-            putting: parking_lot::Mutex::new(()),
             store,
+            queue,
             key: tenant.derive("tabellion/v1/kept"),
             waiting: AtomicI64::new(i64::from(waiting)),
         })
@@ -163,7 +169,7 @@ pub(crate) async fn put_off(
     let now = tenant.now();
     let until = wait.until.max(now.plus(Period::from_secs(WAIT_FIRST_SECS)));
     let wait = Wait { until, ..wait };
-    let id = match keep_put_off(tenant, call, asked, &wait, None)? {
+    let id = match keep_put_off(tenant, call, asked, &wait, None).await? {
         PutOff::Known(known) => return Ok(write::deferred(known)),
         PutOff::New(id) => id,
     };
@@ -181,26 +187,19 @@ enum PutOff {
     Known(Deferral),
 }
 
-/// Looks and keeps in one step, so that the same write never waits twice.
-fn keep_put_off(
+/// Keeps a write that has to wait; the store looks and keeps in one step, so that the same write never waits twice.
+async fn keep_put_off(
     tenant: &Tenant,
     call: &Call,
     asked: &Asked,
     wait: &Wait,
     owed: Option<Owed>,
 ) -> Result<PutOff, Refusal> {
-    let _one_at_a_time = tenant.kept.putting.lock();
     let token = owed.map_or(asked.token, |owed| owed.token(tenant));
     if let Some(known) = waiting_by(tenant, &token)? {
         return Ok(PutOff::Known(known));
     }
     let author = author_bytes(&call.caller);
-    let waiting = tenant.kept.store.waiting_of(&author).map_err(|error| storage(&error))?;
-    if waiting >= tenant.governance.deferrals_max {
-        let message = format!("{waiting} writes of this agent are put off already; slow down");
-        let period = wait.until.since(tenant.now());
-        return Err(Refusal::new(Code::DeferralsFull, message).at(GateName::Preflight).retry_after(period));
-    }
     let now = tenant.now();
     let id = DeferralId::from_bytes(tenant.entropy.bytes());
     let owed = owed.or(asked.owed);
@@ -216,9 +215,24 @@ fn keep_put_off(
         made: now,
         closed: tenant.kept.close(tenant, id.as_bytes(), &body),
     };
-    tenant.kept.store.put(&kept, tenant.governance.refusals_max).map_err(|error| storage(&error))?;
-    tenant.kept.waiting.fetch_add(1, Ordering::AcqRel);
-    Ok(PutOff::New(id))
+    let governance = &tenant.governance;
+    let put =
+        KeptPut { kept, refused_max: governance.refusals_max, waiting_max: Some(governance.deferrals_max) };
+    match tenant.kept.queue.put(put).await.map_err(|error| storage(&error))? {
+        PutOutcome::Kept => {
+            tenant.kept.waiting.fetch_add(1, Ordering::AcqRel);
+            Ok(PutOff::New(id))
+        }
+        PutOutcome::Known(known) => Ok(match deferral_of(tenant, &known) {
+            Some(deferral) => PutOff::Known(deferral),
+            None => return Err(not_found()),
+        }),
+        PutOutcome::Full(waiting) => {
+            let message = format!("{waiting} writes of this agent are put off already; slow down");
+            let period = wait.until.since(tenant.now());
+            Err(Refusal::new(Code::DeferralsFull, message).at(GateName::Preflight).retry_after(period))
+        }
+    }
 }
 
 /// A write that waits, as it is kept.
@@ -247,7 +261,7 @@ impl Waiting<'_> {
 
 /// Keeps the copy that others are owed of a write which is about to be committed: it is durable before that, and made by
 /// itself when a model has said it anew.
-pub(crate) fn owe(
+pub(crate) async fn owe(
     tenant: &Tenant,
     call: &Call,
     asked: &Asked,
@@ -260,7 +274,7 @@ pub(crate) fn owe(
         Some(wait) => wait,
         None => Wait::for_others(now),
     };
-    Ok(Some(match keep_put_off(tenant, call, asked, &wait, Some(owed))? {
+    Ok(Some(match keep_put_off(tenant, call, asked, &wait, Some(owed)).await? {
         PutOff::Known(known) => known,
         PutOff::New(id) => wait.deferral(id, now),
     }))
@@ -289,22 +303,26 @@ fn waiting_by(tenant: &Tenant, token: &Hash) -> Result<Option<Deferral>, Refusal
         return Ok(None);
     }
     let kept = tenant.kept.store.waiting(token).map_err(|error| storage(&error))?;
-    let now = tenant.now();
-    Ok(kept.and_then(|kept| {
-        let wait = Wait::of(&tenant.kept.read(&kept)?, kept.due?);
-        Some(wait.deferral(DeferralId::from_bytes(kept.id), now))
-    }))
+    Ok(kept.and_then(|kept| deferral_of(tenant, &kept)))
+}
+
+/// What a kept write waits for.
+fn deferral_of(tenant: &Tenant, kept: &KeptWrite) -> Option<Deferral> {
+    let wait = Wait::of(&tenant.kept.read(kept)?, kept.due?);
+    Some(wait.deferral(DeferralId::from_bytes(kept.id), tenant.now()))
 }
 
 /// Keeps a refused write for its author; the refusal says where.
-pub(crate) fn refused(tenant: &Tenant, call: &Call, draft: &WriteDraft, refusal: Refusal) -> Refusal {
+pub(crate) async fn refused(tenant: &Tenant, call: &Call, draft: &WriteDraft, refusal: Refusal) -> Refusal {
     let is_working = draft.layer.as_deref() == Some("working");
     if refusal.gate.is_none() || is_working {
         return refusal;
     }
     let id = RefusalId::from_bytes(tenant.entropy.bytes());
-    match keep_refused(tenant, &call.caller, id, draft, &refusal) {
-        Ok(()) => Refusal { kept: Some(id), ..refusal },
+    let kept = refused_write(tenant, &call.caller, id, draft, &refusal);
+    let put = KeptPut { kept, refused_max: tenant.governance.refusals_max, waiting_max: None };
+    match tenant.kept.queue.put(put).await {
+        Ok(_) => Refusal { kept: Some(id), ..refusal },
         Err(error) => {
             tracing::warn!(%error, "a refused write could not be kept");
             refusal
@@ -312,13 +330,14 @@ pub(crate) fn refused(tenant: &Tenant, call: &Call, draft: &WriteDraft, refusal:
     }
 }
 
-fn keep_refused(
+/// A refused write as it is kept.
+fn refused_write(
     tenant: &Tenant,
     caller: &Caller,
     id: RefusalId,
     draft: &WriteDraft,
     refusal: &Refusal,
-) -> Result<(), tabellion_store::StoreError> {
+) -> KeptWrite {
     let now = tenant.now();
     let body = json!({
         "write": draft.to_body(),
@@ -328,7 +347,7 @@ fn keep_refused(
         "code": refusal.code.as_str(),
         "message": refusal.message,
     });
-    let kept = KeptWrite {
+    KeptWrite {
         id: *id.as_bytes(),
         author: author_bytes(caller),
         token: [0; 32],
@@ -337,8 +356,7 @@ fn keep_refused(
         attempts: 0,
         made: now,
         closed: tenant.kept.close(tenant, id.as_bytes(), &body),
-    };
-    tenant.kept.store.put(&kept, tenant.governance.refusals_max)
+    }
 }
 
 /// The caller's kept writes, newest first.
@@ -529,7 +547,8 @@ fn wait_on(tenant: &Tenant, call: &Call, kept: &KeptWrite, waited: &Waited, wait
 
 fn end(tenant: &Tenant, call: &Call, kept: &KeptWrite, draft: &WriteDraft, refusal: &Refusal) {
     let id = RefusalId::from_bytes(kept.id);
-    match keep_refused(tenant, &call.caller, id, draft, refusal) {
+    let refused = refused_write(tenant, &call.caller, id, draft, refusal);
+    match tenant.kept.store.put(&refused, tenant.governance.refusals_max) {
         Ok(()) => drop(tenant.kept.waiting.fetch_sub(1, Ordering::AcqRel)),
         Err(error) => tracing::warn!(%error, "a refused write could not be kept"),
     }

@@ -58,7 +58,7 @@ mod write;
 pub use credential::Issuer;
 pub use equipment::{AskLimits, Configured, Equipment, How};
 pub use flow::Pace;
-pub use notice::Notice;
+pub use notice::{Notice, PairNotice, ReviewNotice};
 pub use options::{AuditReads, Calibration, CalibrationMode, EngineLimits, Governance, Options};
 pub use relation::Related;
 pub use write::{Turn, Turns};

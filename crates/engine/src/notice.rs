@@ -1,8 +1,8 @@
-//! News of held writes, for whoever is listening: never what they say, only that they are there.
+//! News of held writes and held agents, for whoever is listening: never what a write says, only that it is there.
 
 use crate::tenant::Tenant;
 use tabellion_core::gate::Hold;
-use tabellion_core::id::{ReviewId, TenantId, UserId};
+use tabellion_core::id::{AgentId, ReviewId, TenantId, UserId};
 use tabellion_core::item::Layer;
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::Review;
@@ -11,9 +11,33 @@ use tokio::sync::broadcast;
 /// News that a slow listener may miss; the queue itself has everything.
 const BACKLOG: usize = 1_024;
 
+/// Something happened that people should know of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice {
+    /// Something happened to a held write.
+    Review(ReviewNotice),
+    /// Writes of an agent for a user are held or suspended, or are no longer.
+    Pair(PairNotice),
+}
+
+/// Writes of an agent for a user are held or suspended, or are no longer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairNotice {
+    /// `held`, `suspended` or `resumed`.
+    pub what: String,
+    /// The user.
+    pub user: UserId,
+    /// The agent.
+    pub agent: AgentId,
+    /// What was unlike before.
+    pub reason: String,
+    /// When it ends by itself.
+    pub until: Timestamp,
+}
+
 /// Something happened to a held write.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Notice {
+pub struct ReviewNotice {
     /// `staged`, `escalated`, or how it was decided.
     pub what: String,
     /// The review.
@@ -55,10 +79,10 @@ impl Notices {
 }
 
 impl Tenant {
-    /// Tells whoever listens.
+    /// Tells whoever listens what happened to a held write.
     pub(crate) fn announce(&self, review: &Review, what: &str) {
         metrics::counter!("tabellion_reviews_total", "what" => what.to_owned()).increment(1);
-        let notice = Notice {
+        self.tell(Notice::Review(ReviewNotice {
             what: what.to_owned(),
             review: review.id,
             owner: review.owner,
@@ -66,7 +90,11 @@ impl Tenant {
             hold: review.hold,
             risk: review.risk,
             deadline: review.deadline,
-        };
+        }));
+    }
+
+    /// Tells whoever listens.
+    pub(crate) fn tell(&self, notice: Notice) {
         // Nobody listening is no fault.
         let _nobody = self.notices.all.send((self.shared.tenant, notice.clone()));
         let _nobody = self.notices.own.send(notice);

@@ -5,7 +5,7 @@
 
 use crate::calibration::{self, Used};
 use crate::reply::{OutcomeReply, OutcomeReport, SearchReply};
-use crate::sequencer::{Objection, Proposal, TrailDraft};
+use crate::sequencer::{Draft, Objection, Proposal, TrailDraft};
 use crate::tenant::Tenant;
 use crate::{Call, write};
 use parking_lot::Mutex;
@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use tabellion_core::access::Caller;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::{AgentId, ItemId, SearchId, UserId, VersionId};
+use tabellion_core::log::{Event, ReportedOutcome};
 use tabellion_core::time::{Period, Timestamp};
 
 /// The name of this operation on the trail.
@@ -152,12 +153,36 @@ pub(crate) async fn report(
     })
 }
 
+/// The entry that says how it went with what other agents wrote; an agent's own word says nothing of its writes (D17).
+fn reported(
+    tenant: &Tenant,
+    call: &Call,
+    versions: &[VersionId],
+    good: bool,
+) -> Result<Option<Draft>, Refusal> {
+    let of_others = {
+        let views = tenant.shared.views.read();
+        let is_own = |version: &&VersionId| {
+            let version = views.items.find_version(**version);
+            version.is_none_or(|version| version.agent == Some(call.caller.agent()))
+        };
+        versions.iter().filter(|version| !is_own(version)).copied().collect::<Vec<_>>()
+    };
+    if of_others.is_empty() {
+        return Ok(None);
+    }
+    let event = Event::OutcomeReported(ReportedOutcome { versions: of_others, good });
+    tenant.draft(call.caller.actor(), event, None).map(Some)
+}
+
 /// Makes an outcome durable: the row of the trail, and in the same commit what it says of how far things can be trusted.
 async fn record(tenant: &Tenant, call: &Call, noted: &Noted, trail: TrailDraft) -> Result<(), Refusal> {
     let drafts = match noted.outcome.success {
         Some(good) => {
             let used = Used { versions: &noted.versions, good, open: noted.open };
-            calibration::outcome(tenant, call, &used)?
+            let mut drafts = calibration::outcome(tenant, call, &used)?;
+            drafts.extend(reported(tenant, call, &noted.versions, good)?);
+            drafts
         }
         None => Vec::new(),
     };

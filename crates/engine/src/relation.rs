@@ -9,8 +9,8 @@ use tabellion_core::gate::{RELATIONS_MAX, WriteDraft, relation_refused};
 pub type Related = Vec<Result<Written, Refusal>>;
 
 impl Engine {
-    /// Writes relations, one after the other; one that is refused does not stop the others. They pass the same gates as any
-    /// write, but neither rate nor budget, as an import does.
+    /// Writes relations, one after the other; one that is refused does not stop the others. Each is a write like any other, with
+    /// the same gates, rate and budget.
     ///
     /// # Errors
     /// When there is none, or there are too many: then nothing was written.

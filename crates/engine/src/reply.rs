@@ -10,8 +10,8 @@ mod trust;
 pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, PairToken, WhoReply};
 pub use ask::{AskQuery, AskReply, CallReply, TurnReply, Usage};
 pub use governed::{
-    Decided, Feedback, Flag, Ground, KeptReply, Quarantined, Reverified, Reverted, ReviewReply, Skipped,
-    Verdict,
+    Decided, Feedback, Flag, Ground, HoldReply, KeptReply, Quarantined, Reverified, Reverted, ReviewReply,
+    Skipped, Verdict,
 };
 pub use relations::{PathReply, PathsQuery, PathsReply, StepReply};
 pub use roles::{MemberReply, RoleDraft, RoleReply};
@@ -372,6 +372,8 @@ pub struct AgentReply {
     pub suspended: Option<SuspensionReply>,
     /// Since when.
     pub created_at: Timestamp,
+    /// For which users its writes are held or suspended now.
+    pub holds: Vec<HoldReply>,
 }
 
 /// Who suspended an agent, when and why.

@@ -1,12 +1,13 @@
 //! How well an agent's writes have stood, and who reads (GOV-11.8, D11, D17).
 
+use crate::reverify::rests_on;
 use crate::tenant::Tenant;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use tabellion_core::access::Caller;
 use tabellion_core::id::{AgentId, UserId};
 use tabellion_core::item::Status;
-use tabellion_core::log::{Decision, Entry, Event, LogName, Lsn};
+use tabellion_core::log::{Decision, Entry, Event, LogName, Lsn, Recheck};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::view::{Moment, Version, Views};
 use tabellion_store::{Store, StoreError};
@@ -82,14 +83,36 @@ fn reputation(views: &Views, agent: AgentId, now: Timestamp) -> Option<f64> {
 
 /// Whether a write proved correct; nothing while that is open.
 fn stood(views: &Views, version: &Version, at: Moment) -> Option<bool> {
-    if views.items.status_at(version, at) == Some(Status::Retracted) {
+    if version.challenged {
         return Some(false);
     }
-    if let Some(proof) = views.checks.of(version.id).and_then(|check| check.finding.proves()) {
+    // Tidying up what is one's own says nothing of whether it was true (AM-6).
+    if views.items.status_at(version, at) == Some(Status::Retracted) {
+        return None;
+    }
+    if let Some(check) = views.checks.of(version.id)
+        && let Some(proof) = check.finding.proves()
+    {
+        return if proof || !is_own_doing(views, version, check.finding) { Some(proof) } else { None };
+    }
+    if let Some(proof) = views.checks.proved_in_use(version.id) {
         return Some(proof);
     }
     let old = at.time.since(version.time) >= UNCHALLENGED;
     (version.review.is_some() || old).then_some(true)
+}
+
+/// Whether a version does not stand only because what its own pair wrote before was taken back or changed.
+fn is_own_doing(views: &Views, version: &Version, finding: Recheck) -> bool {
+    let by_sources = matches!(finding, Recheck::SourceWithdrawn | Recheck::SupportLost);
+    let author = |one: &Version| (one.owner, one.agent);
+    let by_others = |source: &Version| {
+        let item = views.items.item_of(source);
+        source.challenged
+            || (author(source) != author(version) && source.ended().is_some())
+            || item.is_some_and(|item| item.is_quarantined_at(views.lsn()))
+    };
+    by_sources && !rests_on(views, version, by_others)
 }
 
 /// When each pair of user and agent last read.

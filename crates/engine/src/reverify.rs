@@ -11,6 +11,7 @@ use crate::reply::{Flag, Reverified};
 use crate::sequencer::{Draft, Objection, Proposal};
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
+pub(crate) use examine::rests_on;
 use examine::{examine, rests_on_private};
 use std::sync::{Arc, Weak};
 use std::time::Duration;

@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use tabellion_core::access::Caller;
+use tabellion_core::access::{Caller, Power};
 use tabellion_core::canonical::{hex, sha256};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Cause, GateName, Held, Hold, WriteDraft, read_write};
@@ -211,6 +211,12 @@ fn deferral_of(id: ReviewId, cause: Option<&Cause>) -> Deferral {
     Deferral { pending_id: id.to_string(), gate, code, message: told(code, why), retry_after: None }
 }
 
+/// Why a write waits, in a word, where that is not the write alone.
+pub(crate) fn held_for(code: Code) -> Option<&'static str> {
+    let words = [(Code::Anomaly, "anomaly"), (Code::CalibrationStaged, "calibration")];
+    words.iter().find(|(known, _)| *known == code).map(|(_, word)| *word)
+}
+
 /// What the writer is told. One that is kept apart need not wait for a person: others can bear it out.
 fn told(code: Code, why: &str) -> String {
     if code == Code::CalibrationStaged { why.to_owned() } else { format!("waits for a person: {why}") }
@@ -328,6 +334,13 @@ impl Staged {
         })
     }
 
+    /// Why it waits, in a word, where that is not the write alone.
+    fn held_for(&self) -> Option<&'static str> {
+        let code = self.findings.pointer("/causes/0/code").and_then(Value::as_str)?;
+        let code = Code::ALL.iter().copied().find(|known| known.as_str() == code)?;
+        held_for(code)
+    }
+
     /// The write, with the words that are decided on.
     fn seen(&self) -> Value {
         let mut write = self.write.clone();
@@ -368,7 +381,12 @@ pub(crate) fn is_visible(views: &Views, caller: &Caller, review: &Review) -> boo
 /// Whether a caller may hear news of a review.
 pub(crate) fn may_hear(tenant: &Tenant, call: &Call, notice: &Notice) -> bool {
     let views = tenant.shared.views.read();
-    views.reviews.find(notice.review).is_some_and(|review| is_visible(&views, &call.caller, review))
+    match notice {
+        Notice::Review(notice) => {
+            views.reviews.find(notice.review).is_some_and(|review| is_visible(&views, &call.caller, review))
+        }
+        Notice::Pair(notice) => notice.user == call.caller.user() || call.caller.may(Power::Policies),
+    }
 }
 
 /// When overdue reviews were last looked for, and which of them were announced.
@@ -476,6 +494,10 @@ fn reply(tenant: &Tenant, review: &Review, now: Timestamp) -> Result<ReviewReply
         let trust = views.trust.staged(review.id).map(|staged| staged.standing.stored.band());
         (review.decided.and_then(|lsn| views.items.time_of(lsn)), trust)
     };
+    let reason = match review.decided {
+        Some(_) => reason(tenant, review),
+        None => staged.held_for().map(str::to_owned),
+    };
     let content_hash =
         staged.findings.get("content_hash").and_then(Value::as_str).unwrap_or_default().to_owned();
     Ok(ReviewReply {
@@ -499,7 +521,7 @@ fn reply(tenant: &Tenant, review: &Review, now: Timestamp) -> Result<ReviewReply
         approvals_min: review.approvals_min,
         version: review.version,
         decision: review.decision,
-        reason: reason(tenant, review),
+        reason,
         decided_at,
     })
 }

@@ -4,7 +4,7 @@ use crate::anomaly::Habits;
 use crate::calibration::Calibrator;
 use crate::counsel::Advice;
 use crate::embedding::Embedding;
-use crate::flow::Rates;
+use crate::flow::{Budgets, Rates};
 use crate::fold::{self, Checkpoint, Source};
 use crate::govern::Schemas;
 use crate::index::Trailing;
@@ -207,6 +207,7 @@ pub(crate) struct Tenant {
     pub(crate) searches: Searches,
     pub(crate) governance: Governance,
     pub(crate) rates: Rates,
+    pub(crate) budgets: Budgets,
     pub(crate) kept: Kept,
     pub(crate) notices: Notices,
     pub(crate) escalations: Escalations,
@@ -295,6 +296,7 @@ impl Tenant {
             searches: Searches::default(),
             governance: options.governance.clone(),
             rates: Rates::default(),
+            budgets: Budgets::default(),
             kept: Kept::open(options.dir.map(|dir| dir.kept(tenant)).as_deref(), keys.tenant_secret())?,
             notices: Notices::new(options.news.clone()),
             escalations: Escalations::default(),

@@ -122,7 +122,7 @@ async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner)
         let (gate, reason) = (gate.as_str(), refusal.code.as_str());
         metrics::counter!("memory_write_rejected_total", "gate" => gate, "reason" => reason).increment(1);
     }
-    Err(kept::refused(tenant, call, &body, refusal))
+    Err(kept::refused(tenant, call, &body, refusal).await)
 }
 
 /// A held write cannot become one of the working layer: that is in no log, so both could be lost together.
@@ -170,22 +170,26 @@ async fn write_logged(
         Pace::Single => None,
         Pace::Import(turn) => Some(turn),
     };
-    let limited = asked.strictness.rules(asked.request.layer).flow == Force::Stops && turn.is_none();
-    let mut place = None;
-    if limited {
-        flow::within_budget(tenant, call, &asked.request)?;
+    anomaly::arrive(tenant, call, &asked);
+    // Lines of a batch take their places in their order.
+    if let Some(turn) = &mut turn {
+        turn.comes().await;
+    }
+    let flows = asked.strictness.rules(asked.request.layer).flow == Force::Stops;
+    let (mut place, mut budget) = (None, None);
+    if flows && !flow::is_exempt(&call.caller) {
+        budget = flow::take_budget(tenant, call, &asked.request)?;
         let layer = asked.request.layer;
         let rate = tenant.governance.rate(layer);
-        match tenant.rates.take(call.caller.agent(), layer, rate, tenant.now()) {
+        match tenant.rates.take((call.caller.user(), call.caller.agent()), layer, rate, tenant.now()) {
             Ok(taken) => place = Some(taken),
             Err(free_at) => {
+                // Those after it need not wait until it is kept.
+                drop(turn);
                 let wait = Wait::for_room(free_at);
                 return kept::put_off(tenant, call, &asked, wait).await.map_err(Failed::from);
             }
         }
-    }
-    if let Some(turn) = &mut turn {
-        turn.comes().await;
     }
     let result = match judged(tenant, call, &mut asked, turn).await {
         Err(Failed::Early(refusal)) => match Wait::for_gate(&refusal, tenant.now()) {
@@ -195,9 +199,10 @@ async fn write_logged(
         other => other,
     };
     flow::count_once(tenant, place, result.as_ref().ok());
-    if limited && !tenant.is_person(&call.caller) {
-        anomaly::watch(tenant, call.caller.agent(), &asked.claim, speaks_against(&result)).await;
+    if let Some(budget) = &mut budget {
+        budget.settle(result.as_ref().ok());
     }
+    anomaly::watch(tenant, call, &asked, speaks_against(&result)).await;
     result
 }
 
@@ -299,7 +304,7 @@ async fn committed_or_staged(
             }
         };
         let landed = prepared.landed();
-        let owed = kept::owe(tenant, call, asked, prepared.owes())?;
+        let owed = kept::owe(tenant, call, asked, prepared.owes()).await?;
         let submitted = tenant.sequencer.submit(prepared.proposal(tenant, call, owed.as_ref())?);
         drop(turn.take());
         let result = submitted.await;
@@ -523,7 +528,8 @@ pub(crate) fn gather(
         bounds: views.policies.bounds(caller.agent()),
         ..GateFacts::default()
     };
-    for (place, name) in request.resources.iter().enumerate() {
+    facts.declares_resources = request.resources.is_some();
+    for (place, name) in request.resources.iter().flatten().enumerate() {
         facts.resources.push(views.identity.find_resource(name).map(|resource| resource.id).ok_or(place));
     }
     for (place, id) in request.derived_from.iter().enumerate() {

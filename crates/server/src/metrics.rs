@@ -68,6 +68,8 @@ fn describe() {
         "tabellion_agents_suspended",
         "Agents that may not write until they are resumed"
     );
+    metrics::describe_gauge!("tabellion_pairs_held", "Pairs of user and agent held or suspended now");
+    metrics::describe_counter!("tabellion_pairs_held_total", "Pairs held or suspended, by reason");
     metrics::describe_gauge!("process_resident_memory_bytes", "Memory in use");
     metrics::describe_gauge!("process_open_fds", "Open files and sockets");
     metrics::describe_gauge!("process_cpu_seconds_total", "Processor time used");
@@ -90,6 +92,11 @@ pub(crate) fn kept_apart(count: usize) {
 /// Notes how many agents are suspended, which only the engine knows.
 pub(crate) fn suspended_agents(count: usize) {
     metrics::gauge!("tabellion_agents_suspended").set(count as f64);
+}
+
+/// Notes how many pairs of user and agent are held, which only the engine knows.
+pub(crate) fn held_pairs(count: usize) {
+    metrics::gauge!("tabellion_pairs_held").set(count as f64);
 }
 
 /// The methods that get a label of their own.

@@ -6,6 +6,7 @@
 use crate::StoreError;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::collections::BTreeMap;
 use std::path::Path;
 use tabellion_core::canonical::Hash;
 use tabellion_core::time::Timestamp;
@@ -42,6 +43,28 @@ pub struct KeptWrite {
     pub closed: Vec<u8>,
 }
 
+/// A write to keep, and within which bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptPut {
+    /// The write.
+    pub kept: KeptWrite,
+    /// Refused writes of its author that are kept; beyond that the oldest go.
+    pub refused_max: u32,
+    /// For one that is put off and not there yet: writes of its author that may wait at a time.
+    pub waiting_max: Option<u32>,
+}
+
+/// What became of a write that was to be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PutOutcome {
+    /// It is kept.
+    Kept,
+    /// The same write waits already.
+    Known(Box<KeptWrite>),
+    /// So many writes of its author wait already.
+    Full(u32),
+}
+
 /// The kept writes of a tenant.
 pub struct KeptStore {
     connection: Mutex<Connection>,
@@ -72,29 +95,41 @@ impl KeptStore {
     /// # Errors
     /// When the disk did not take it.
     pub fn put(&self, kept: &KeptWrite, most: u32) -> Result<(), StoreError> {
+        self.put_all(&[KeptPut { kept: kept.clone(), refused_max: most, waiting_max: None }]).map(drop)
+    }
+
+    /// Keeps writes in their order, all in one flush, and says what became of each. What one of them does counts for the next.
+    ///
+    /// # Errors
+    /// When the disk did not take them: then none is kept.
+    pub fn put_all(&self, puts: &[KeptPut]) -> Result<Vec<PutOutcome>, StoreError> {
         let mut connection = self.connection.lock();
         let transaction = connection.transaction().map_err(engine)?;
-        let insert =
-            format!("INSERT OR REPLACE INTO kept ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
-        transaction
-            .execute(
-                &insert,
-                params![
-                    kept.id,
-                    kept.author,
-                    kept.token,
-                    kept.due.map(micros),
-                    micros(kept.ends),
-                    kept.attempts,
-                    micros(kept.made),
-                    kept.closed
-                ],
-            )
-            .map_err(engine)?;
-        let trim = "DELETE FROM kept WHERE id IN (SELECT id FROM kept WHERE author = ?1 AND due IS NULL
-                    ORDER BY made DESC LIMIT -1 OFFSET ?2)";
-        transaction.execute(trim, params![kept.author, most]).map_err(engine)?;
-        transaction.commit().map_err(engine)
+        let mut outcomes = Vec::with_capacity(puts.len());
+        let mut authors = BTreeMap::new();
+        for KeptPut { kept, refused_max, waiting_max } in puts {
+            if let Some(most) = waiting_max {
+                if let Some(known) = waiting_with(&transaction, &kept.token)? {
+                    outcomes.push(PutOutcome::Known(Box::new(known)));
+                    continue;
+                }
+                let waiting = count_waiting(&transaction, &kept.author)?;
+                if waiting >= *most {
+                    outcomes.push(PutOutcome::Full(waiting));
+                    continue;
+                }
+            }
+            insert(&transaction, kept)?;
+            authors.insert(kept.author, *refused_max);
+            outcomes.push(PutOutcome::Kept);
+        }
+        for (author, most) in authors {
+            let trim = "DELETE FROM kept WHERE id IN (SELECT id FROM kept WHERE author = ?1 AND due IS NULL
+                        ORDER BY made DESC LIMIT -1 OFFSET ?2)";
+            transaction.execute(trim, params![author, most]).map_err(engine)?;
+        }
+        transaction.commit().map_err(engine)?;
+        Ok(outcomes)
     }
 
     /// A kept write by id.
@@ -111,8 +146,7 @@ impl KeptStore {
     /// # Errors
     /// When the file cannot be read.
     pub fn waiting(&self, token: &Hash) -> Result<Option<KeptWrite>, StoreError> {
-        let select = format!("SELECT {COLUMNS} FROM kept WHERE token = ?1 AND due IS NOT NULL LIMIT 1");
-        self.connection.lock().query_row(&select, [token], read).optional().map_err(engine)
+        waiting_with(&self.connection.lock(), token)
     }
 
     /// An author's kept writes, newest first.
@@ -128,8 +162,7 @@ impl KeptStore {
     /// # Errors
     /// When the file cannot be read.
     pub fn waiting_of(&self, author: &[u8; 32]) -> Result<u32, StoreError> {
-        let count = "SELECT count(*) FROM kept WHERE author = ?1 AND due IS NOT NULL";
-        self.connection.lock().query_row(count, [author], |row| row.get(0)).map_err(engine)
+        count_waiting(&self.connection.lock(), author)
     }
 
     /// How many writes are put off.
@@ -174,6 +207,27 @@ impl KeptStore {
         let rows = select.query_map(params, read).map_err(engine)?;
         rows.collect::<Result<_, _>>().map_err(engine)
     }
+}
+
+fn insert(transaction: &Connection, kept: &KeptWrite) -> Result<(), StoreError> {
+    let insert = format!("INSERT OR REPLACE INTO kept ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+    let mut insert = transaction.prepare_cached(&insert).map_err(engine)?;
+    let (due, ends, made) = (kept.due.map(micros), micros(kept.ends), micros(kept.made));
+    let row = params![kept.id, kept.author, kept.token, due, ends, kept.attempts, made, kept.closed];
+    insert.execute(row).map_err(engine)?;
+    Ok(())
+}
+
+fn waiting_with(connection: &Connection, token: &Hash) -> Result<Option<KeptWrite>, StoreError> {
+    let select = format!("SELECT {COLUMNS} FROM kept WHERE token = ?1 AND due IS NOT NULL LIMIT 1");
+    let mut select = connection.prepare_cached(&select).map_err(engine)?;
+    select.query_row([token], read).optional().map_err(engine)
+}
+
+fn count_waiting(connection: &Connection, author: &[u8; 32]) -> Result<u32, StoreError> {
+    let count = "SELECT count(*) FROM kept WHERE author = ?1 AND due IS NOT NULL";
+    let mut count = connection.prepare_cached(count).map_err(engine)?;
+    count.query_row([author], |row| row.get(0)).map_err(engine)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<KeptWrite> {
@@ -221,6 +275,35 @@ mod tests {
 
     fn ids(kept: &[KeptWrite]) -> Vec<u8> {
         kept.iter().map(|kept| kept.id[0]).collect()
+    }
+
+    /// AM-7: writes kept together keep the bounds of each, and what one does counts for the next.
+    #[test]
+    fn writes_kept_together_keep_their_bounds() {
+        let store = KeptStore::open(None).expect("it opens");
+        let put = |id, made, due: Option<u64>| KeptPut {
+            kept: kept(id, made, due),
+            refused_max: 2,
+            waiting_max: due.map(|_| 2),
+        };
+        let again = KeptPut { kept: KeptWrite { id: [7; 16], ..kept(1, 1, Some(5)) }, ..put(1, 1, Some(5)) };
+        let puts = [
+            put(1, 1, Some(5)),
+            again,
+            put(2, 2, Some(5)),
+            put(3, 3, Some(5)),
+            put(4, 4, None),
+            put(5, 5, None),
+            put(6, 6, None),
+        ];
+        let outcomes = store.put_all(&puts).expect("kept");
+        let known = PutOutcome::Known(Box::new(kept(1, 1, Some(5))));
+        let done = PutOutcome::Kept;
+        assert_eq!(
+            outcomes,
+            [done.clone(), known, done.clone(), PutOutcome::Full(2), done.clone(), done.clone(), done]
+        );
+        assert_eq!(ids(&store.of_author(&[1; 32], 10).expect("read")), [6, 5, 2, 1]);
     }
 
     /// GOV-1.6, D3: what is put off comes due in order and is never trimmed; what was refused is kept up to a number and a time.

@@ -12,7 +12,7 @@ mod sqlite;
 mod vectors;
 
 pub use files::{DataDir, DirLock, LockError, write_private};
-pub use kept::{KeptStore, KeptWrite};
+pub use kept::{KeptPut, KeptStore, KeptWrite, PutOutcome};
 pub use keys::{Fill, KeyError, KeyStore, Restoring};
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;

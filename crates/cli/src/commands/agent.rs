@@ -60,15 +60,19 @@ pub(crate) struct Suspend {
     reason: String,
 }
 
-/// Let a suspended agent write again
+/// Let an agent write again that is suspended, or whose writes are held
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   tabellion agent resume market
-  tabellion agent resume market --reason \"the feed was mended\"")]
+  tabellion agent resume market --reason \"the feed was mended\"
+  tabellion agent resume market --user ana --reason \"a new task\"    ends what holds it for ana alone")]
 pub(crate) struct Resume {
     /// The agent, by name or id
     name: String,
+    /// Only for this user, by name or id
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
     /// Why
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -141,8 +145,13 @@ pub(super) fn run(args: &Agent, context: &Context) -> anyhow::Result<ExitCode> {
             context.output.reply(&reply, |value| sheet(rows(value, "agents")))
         }
         Agent::Suspend(Suspend { name, reason }) => act(context, name, ("suspend", "suspended"), reason),
-        Agent::Resume(Resume { name, reason }) => {
-            act(context, name, ("resume", "resumed"), reason.as_deref().unwrap_or_default())
+        Agent::Resume(Resume { name, user, reason }) => {
+            let mut body = json!({});
+            set(&mut body, "reason", reason.as_deref());
+            set(&mut body, "user", user.as_deref());
+            let path = format!("/v1/agents/{}:resume", segment(name));
+            let reply = client.ask(Ask::new("POST", &path).json(&body))?;
+            context.output.reply(&reply, |_| done("resumed", name))
         }
         Agent::Retire(Retire { name, reason }) => act(context, name, ("retire", "retired"), reason),
         Agent::Activate(Activate { name, reason }) => act(context, name, ("activate", "active"), reason),
@@ -223,12 +232,23 @@ fn sheet(agents: &[Value]) -> Sheet {
         ("suspended", Kind::Text),
         ("specialisation", Kind::Text),
         ("since", Kind::Time),
+        ("holds", Kind::Text),
     ];
     let mut sheet = Sheet::new(columns).or("no agents");
     for agent in agents {
         let [id, name, status, specialisation, since] =
             ["id", "name", "status", "specialisation", "created_at"].map(|name| field(agent, name));
-        sheet.row([id, name, status, suspended(agent), specialisation, since]);
+        sheet.row([id, name, status, suspended(agent), specialisation, since, holds(agent)]);
     }
     sheet
+}
+
+/// For whom an agent's writes are held or suspended, why and until when.
+fn holds(agent: &Value) -> String {
+    let one = |hold: &Value| {
+        let user = hold.get("user").map(|user| field(user, "name")).unwrap_or_default();
+        let [action, reason, until] = ["action", "reason", "until"].map(|name| field(hold, name));
+        format!("{action} for {user}: {reason}, until {until}")
+    };
+    rows(agent, "holds").iter().map(one).collect::<Vec<_>>().join("; ")
 }

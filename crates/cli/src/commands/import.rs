@@ -141,7 +141,9 @@ impl Tally {
             (Some("committed" | "merged"), _) => self.committed += 1,
             (Some("already_committed"), _) => self.replayed += 1,
             (Some("deferred"), _) => self.deferred.push(Unwritten { line: line.number, refusal: result }),
-            (_, Some("OVERLOADED" | "RATE_LIMITED" | "TIMEOUT")) if may_repeat => return Some(line),
+            (_, Some("OVERLOADED" | "RATE_LIMITED" | "TIMEOUT" | "DEFERRALS_FULL")) if may_repeat => {
+                return Some(line);
+            }
             _ => self.rejected.push(Unwritten { line: line.number, refusal: result }),
         }
         None
@@ -166,7 +168,7 @@ fn show(tally: &Tally, context: &Context) -> anyhow::Result<()> {
     sheet.row(["rejected".into(), tally.rejected.len().to_string()]);
     output.sheet(&sheet)?;
     if !tally.deferred.is_empty() {
-        output.line("what was deferred waits: `tabellion review list` shows it to a person")?;
+        output.line("what was deferred waits for a person (`tabellion review list`) or for its turn (`tabellion writes list`)")?;
     }
     if !tally.rejected.is_empty() {
         output.line("")?;

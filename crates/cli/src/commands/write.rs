@@ -64,6 +64,9 @@ pub(crate) struct Write {
     /// A resource that was consulted, by name or id; may be repeated
     #[arg(long = "resource", value_name = "NAME")]
     resources: Vec<String>,
+    /// That no resource was consulted; without this and --resource, the agent may have used all that it may use
+    #[arg(long, conflicts_with = "resources")]
+    no_resources: bool,
     /// A version it was derived from; may be repeated
     #[arg(long, value_name = "VERSION")]
     derived_from: Vec<String>,
@@ -150,7 +153,8 @@ fn body(args: Write) -> anyhow::Result<Value> {
     set(&mut body, "domains", some(args.domains));
     set(&mut body, "triple", args.triple.map(|parts| triple(&parts)));
     set(&mut body, "evidence", some(args.evidence.into_iter().flat_map(one_or_many).collect()));
-    set(&mut body, "resources", some(args.resources));
+    let resources = if args.no_resources { Some(Vec::new()) } else { some(args.resources) };
+    set(&mut body, "resources", resources);
     set(&mut body, "derived_from", some(args.derived_from));
     set(&mut body, "justification", args.justification);
     set(&mut body, "session_id", args.session_id);

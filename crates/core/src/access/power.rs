@@ -12,6 +12,8 @@ words! {
         0 Principals = "manage_principals",
         /// Define roles and give them to users and agents.
         1 Roles = "manage_roles",
+        /// Write as much at once as there is, by one's own hand: rates, budgets and habits do not count.
+        6 Import = "import",
         /// Grant and revoke edges, put agents to rest.
         2 Graphs = "manage_graphs",
         /// Set policies and schemas, suspend agents.
@@ -34,6 +36,7 @@ impl Power {
             Self::Policies => "may manage_policies",
             Self::Audit => "may audit",
             Self::Moderate => "may moderate",
+            Self::Import => "may import",
         }
     }
 
@@ -41,7 +44,7 @@ impl Power {
     #[must_use]
     pub const fn bringer(self) -> &'static str {
         match self {
-            Self::Principals | Self::Roles => "tenant_admin",
+            Self::Principals | Self::Roles | Self::Import => "tenant_admin",
             Self::Graphs | Self::Policies => "steward",
             Self::Audit => "auditor",
             Self::Moderate => "moderator",

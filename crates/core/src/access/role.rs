@@ -83,7 +83,7 @@ impl BuiltIn {
     #[must_use]
     pub const fn powers(self) -> &'static [Power] {
         match self {
-            Self::TenantAdmin => &[Power::Principals, Power::Roles],
+            Self::TenantAdmin => &[Power::Principals, Power::Roles, Power::Import],
             Self::Steward => &[Power::Graphs, Power::Policies],
             Self::Auditor => &[Power::Audit],
             Self::Moderator => &[Power::Moderate],

@@ -74,7 +74,8 @@ pub(super) fn at_other_times(known: (&Statement, Made), new: (&Statement, Made))
 
 /// Whether a statement tells of something that happened, rather than of how things are.
 fn is_event(statement: &Statement) -> bool {
-    let past = statement.is(PAST) || (statement.is(PERFECT) && statement.is(EVENT) && !statement.is(HAS_DENIAL));
+    let past =
+        statement.is(PAST) || (statement.is(PERFECT) && statement.is(EVENT) && !statement.is(HAS_DENIAL));
     (past || statement.is(READING | NOTE)) && !lasts(statement)
 }
 
@@ -85,7 +86,8 @@ fn lasts(statement: &Statement) -> bool {
 
 /// The time that a statement speaks of; nothing for a state that lasts, or if that time is not known.
 pub(super) fn speaks_of(statement: &Statement, made: Made) -> Option<Stretch> {
-    let dated = statement.is(DATED) && statement.values.iter().any(|value| value.is_time() && !value.is_relative());
+    let dated =
+        statement.is(DATED) && statement.values.iter().any(|value| value.is_time() && !value.is_relative());
     if lasts(statement) || dated {
         return None;
     }

@@ -108,6 +108,8 @@ pub struct GateFacts {
     pub strictness: Strictness,
     /// The resources that the request names, or the place of one that does not exist.
     pub resources: Vec<Result<ResourceId, usize>>,
+    /// Whether the request says which resources were used, be it none; one that does not may have used all within reach.
+    pub declares_resources: bool,
     /// R(a, t): the resources that the agent may use (SHARE-10).
     pub reach: Vec<ResourceId>,
     /// Whether the agent's own word on what it used is taken.
@@ -144,6 +146,8 @@ pub struct GateFacts {
     pub twin: Option<Twin>,
     /// Whether this very content was once retracted.
     pub retracted: bool,
+    /// Why writes of this pair are held, if they are (AM-5).
+    pub anomaly: Option<String>,
     /// The share of the agent's writes that proved correct, once there are enough to tell.
     pub reputation: Option<f64>,
     /// Who would read it: readers of the last thirty days and items that depend on it.
@@ -171,7 +175,7 @@ impl GateFacts {
     pub fn class(&self, agent: AgentId, request: &WriteRequest, tier: Tier) -> Class {
         // What was used without a word about it may have been everything that could be used.
         let declared = self.resources.iter().filter_map(|found| found.as_ref().ok().copied());
-        let mut used: Vec<ResourceId> = match self.trust_declared && !self.resources.is_empty() {
+        let mut used: Vec<ResourceId> = match self.trust_declared && self.declares_resources {
             _ if self.only_called => Vec::new(),
             true => declared.collect(),
             false => self.reach.clone(),

@@ -45,6 +45,12 @@ pub(super) fn hold(
     if contradicts_binding(request, facts, assessment) && risk == Force::Stops {
         hold = Hold::Sync;
     }
+    if let Some(why) = &facts.anomaly {
+        let message = format!("writes of this agent for this user are held for review: {why}");
+        causes.insert(0, Cause::new(GateName::Policy, Code::Anomaly, message));
+        // Whoever is held goes on; nobody waits on the line for it.
+        hold = Hold::Async;
+    }
     hold
 }
 

@@ -70,7 +70,7 @@ pub fn read_write(body: Value) -> Result<WriteDraft, Refusal> {
         tests: read.array("tests"),
         test_reports: read.objects("test_reports", read_report),
         evidence: read.objects("evidence", read_evidence),
-        resources: read.texts("resources"),
+        resources: read.texts_if_given("resources"),
         derived_from: read.texts("derived_from"),
         justification: read.text("justification"),
         session_id: read.text("session_id"),
@@ -202,6 +202,13 @@ impl Reader {
             }
         }
         texts
+    }
+
+    /// Texts where there are any, be it none: an absent field and an empty list are two answers.
+    fn texts_if_given(&mut self, name: &str) -> Option<Vec<String>> {
+        let is_given = self.fields.get(name).is_some_and(|value| !value.is_null());
+        let texts = self.texts(name);
+        is_given.then_some(texts)
     }
 
     fn objects<T>(&mut self, name: &str, read: impl Fn(&mut Reader) -> T) -> Vec<T> {

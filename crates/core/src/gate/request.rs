@@ -30,7 +30,7 @@ pub struct WriteDraft {
     pub tests: Vec<Value>,
     pub test_reports: Vec<ReportDraft>,
     pub evidence: Vec<EvidenceDraft>,
-    pub resources: Vec<String>,
+    pub resources: Option<Vec<String>>,
     pub derived_from: Vec<String>,
     pub justification: Option<String>,
     pub session_id: Option<String>,
@@ -92,7 +92,7 @@ impl WriteDraft {
         put("test_reports", (!reports.is_empty()).then_some(Value::Array(reports)));
         put("tags", list(&self.tags));
         put("domains", list(&self.domains));
-        put("resources", list(&self.resources));
+        put("resources", self.resources.as_ref().map(|texts| Value::from(texts.as_slice())));
         put("derived_from", list(&self.derived_from));
         let evidence: Vec<Value> = self.evidence.iter().map(EvidenceDraft::to_body).collect();
         put("evidence", (!evidence.is_empty()).then_some(Value::Array(evidence)));
@@ -199,7 +199,7 @@ pub struct WriteRequest {
     pub confidence: f64,
     pub test_reports: Vec<TestReport>,
     pub evidence: Vec<Evidence>,
-    pub resources: Vec<String>,
+    pub resources: Option<Vec<String>>,
     pub derived_from: Vec<String>,
     pub justification: Option<String>,
     pub session_id: Option<String>,

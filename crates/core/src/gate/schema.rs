@@ -94,7 +94,9 @@ impl WriteDraft {
             confidence: rules_ref.share("/confidence", self.confidence, 0.5),
             test_reports: rules_ref.reports(self.test_reports),
             evidence: rules_ref.evidence(self.evidence),
-            resources: rules_ref.list("/resources", self.resources, LIST_MAX, ID_CHARS_MAX),
+            resources: self
+                .resources
+                .map(|names| rules_ref.list("/resources", names, LIST_MAX, ID_CHARS_MAX)),
             derived_from: rules_ref.list("/derived_from", self.derived_from, LIST_MAX, ID_CHARS_MAX),
             justification: rules_ref.short("/justification", self.justification, NOTE_CHARS_MAX),
             session_id: rules_ref.short("/session_id", self.session_id, ID_CHARS_MAX),

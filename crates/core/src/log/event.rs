@@ -4,8 +4,8 @@
 //! in the `Payload` sealed beside it. Indexes are never reused; a retired variant keeps its number.
 
 use super::{
-    AgentStatus, Calibration, Edge, GrantedEdge, HeldRole, Holder, Recheck, ResourceStatus, Support,
-    TrustMove, UserStatus,
+    AgentStatus, Calibration, Edge, GrantedEdge, HeldRole, Holder, PairHold, Recheck, ReportedOutcome,
+    ResourceStatus, Support, TrustMove, UserAgentPair, UserStatus,
 };
 use crate::access::Role;
 use crate::canonical::Hash;
@@ -214,6 +214,15 @@ pub enum Event {
     /// The trust of something that was scored before moves.
     #[n(28)]
     TrustMoved(#[n(0)] TrustMove),
+    /// Writes of a pair are unlike those before: they are held or refused for a time. Found by the server itself.
+    #[n(29)]
+    PairHeld(#[n(0)] PairHold),
+    /// They are no longer. Sealed: the reason.
+    #[n(30)]
+    PairReleased(#[n(0)] UserAgentPair),
+    /// Somebody reported how it went with what others wrote.
+    #[n(31)]
+    OutcomeReported(#[n(0)] ReportedOutcome),
     /// A user may no longer act, or may again. Sealed: the reason.
     #[n(40)]
     UserStatusSet {

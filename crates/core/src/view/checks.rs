@@ -1,6 +1,7 @@
-//! What became of versions when they were verified again: which are flagged for a person (GOV-11.4, 11.10).
+//! What became of versions when they were verified again, and how it went when others used them: which are flagged for a person
+//! (GOV-11.4, 11.10), and which proved correct (D17).
 
-use crate::id::VersionId;
+use crate::id::{AgentId, VersionId};
 use crate::log::{Entry, Event, Lsn, Recheck};
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
@@ -28,6 +29,9 @@ pub struct ChecksView {
     checks: BTreeMap<VersionId, Check>,
     #[n(1)]
     last: Lsn,
+    /// Which agents reported of a version how it went with it, and whether that was well. The first word of each counts.
+    #[n(2)]
+    outcomes: BTreeMap<VersionId, BTreeMap<AgentId, bool>>,
 }
 
 impl ChecksView {
@@ -45,13 +49,28 @@ impl ChecksView {
             .map(|(version, check)| (*version, check))
     }
 
-    /// Where the last look is recorded.
+    /// Where the last look, or the last outcome, is recorded.
     #[must_use]
     pub const fn last(&self) -> Lsn {
         self.last
     }
 
+    /// Whether a version proved correct when others used it; nothing if nobody said, or as many say so as say otherwise.
+    #[must_use]
+    pub fn proved_in_use(&self, version: VersionId) -> Option<bool> {
+        let said = self.outcomes.get(&version)?;
+        let good = said.values().filter(|good| **good).count();
+        let bad = said.len() - good;
+        (good != bad).then_some(good > bad)
+    }
+
     pub(super) fn apply(&mut self, entry: &Entry) {
+        if let (Event::OutcomeReported(reported), Some(agent)) = (&entry.event, entry.actor.agent) {
+            for version in &reported.versions {
+                self.outcomes.entry(*version).or_default().entry(agent).or_insert(reported.good);
+            }
+            self.last = entry.lsn;
+        }
         if let Event::ItemReverified { version, finding, .. } = entry.event {
             self.checks.insert(version, Check { finding, lsn: entry.lsn, time: entry.time });
             self.last = entry.lsn;

@@ -198,6 +198,9 @@ impl GraphsView {
             | Event::SchemaSet
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
+            | Event::PairHeld(_)
+            | Event::PairReleased(_)
+            | Event::OutcomeReported(_)
             | Event::ItemReverified { .. }
             | Event::Calibrated(_)
             | Event::TrustMoved(_)

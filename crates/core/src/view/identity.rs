@@ -269,6 +269,9 @@ impl IdentityView {
             | Event::SchemaSet
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
+            | Event::PairHeld(_)
+            | Event::PairReleased(_)
+            | Event::OutcomeReported(_)
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }

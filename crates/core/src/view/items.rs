@@ -328,6 +328,7 @@ impl ItemsView {
             Event::VersionWritten(written) => self.write(entry, written, opened),
             Event::VersionRetracted { version, .. } => {
                 self.last_challenge = entry.lsn;
+                self.challenge(*version, entry.actor.user);
                 self.end(*version, entry.lsn, Status::Retracted);
             }
             Event::VersionExpired { version, .. } => self.end(*version, entry.lsn, Status::Expired),
@@ -350,6 +351,9 @@ impl ItemsView {
             | Event::ResourceStatusSet { .. }
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
+            | Event::PairHeld(_)
+            | Event::PairReleased(_)
+            | Event::OutcomeReported(_)
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }
@@ -400,6 +404,7 @@ impl ItemsView {
             review: written.review,
             against: written.against,
             origin: written.origin,
+            challenged: false,
         };
         let numbered = self.layer_versions.entry(version.counted_with()).or_default();
         *numbered += 1;
@@ -488,6 +493,15 @@ impl ItemsView {
             Some(_) => return,
         }
         self.unrecognise(row, status);
+    }
+
+    /// Notes that a version was found invalid by somebody other than its user. Whoever takes back what is their own says nothing
+    /// of whether it was true (AM-6).
+    fn challenge(&mut self, version: VersionId, by: Option<UserId>) {
+        let row = self.version_of.get(&version).copied();
+        if let Some(version) = row.and_then(|row| self.versions.get_mut(row as usize)) {
+            version.challenged |= by.is_some_and(|user| user != version.owner);
+        }
     }
 
     fn quarantine(&mut self, item: ItemId, lsn: Lsn, on: bool) {

@@ -195,6 +195,9 @@ impl LexicalView {
             | Event::SchemaSet
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
+            | Event::PairHeld(_)
+            | Event::PairReleased(_)
+            | Event::OutcomeReported(_)
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }

@@ -228,6 +228,9 @@ impl ReviewsView {
             | Event::ResourceStatusSet { .. }
             | Event::AgentSuspended { .. }
             | Event::AgentResumed { .. }
+            | Event::PairHeld(_)
+            | Event::PairReleased(_)
+            | Event::OutcomeReported(_)
             | Event::EdgeGranted(_)
             | Event::EdgeRevoked { .. }
             | Event::AgentStatusSet { .. }

@@ -326,7 +326,7 @@ impl Asking<'_> {
             key: Some(cut(subquery, KEY_CHARS_MAX).to_owned()),
             kind: Some(KIND.to_owned()),
             evidence: answering.iter().map(evidence).collect(),
-            resources: answering.iter().map(|one| one.resource.clone()).collect(),
+            resources: Some(answering.iter().map(|one| one.resource.clone()).collect()),
             derived_from: work.made.versions.iter().take(NAMED_MAX).map(ToString::to_string).collect(),
             trace_id: pair.trace.clone(),
             ..WriteDraft::default()

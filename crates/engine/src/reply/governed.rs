@@ -5,7 +5,7 @@ use tabellion_core::error::Code;
 use tabellion_core::gate::Hold;
 use tabellion_core::id::{AgentId, ItemId, ReviewId, UserId, VersionId};
 use tabellion_core::item::{Layer, Tier};
-use tabellion_core::log::{Decision, Recheck};
+use tabellion_core::log::{Decision, PairAction, Recheck};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::ReviewState;
 
@@ -201,4 +201,19 @@ pub struct Reverted {
     pub skipped: Vec<Skipped>,
     /// Whether nothing was done.
     pub dry_run: bool,
+}
+
+/// That writes of an agent for a user are unlike those before, and what becomes of them (AM-5).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoldReply {
+    /// The user, and their name.
+    pub user: (UserId, String),
+    /// Whether each waits for a person or is refused.
+    pub action: PairAction,
+    /// What is unlike before.
+    pub reason: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// When it ends by itself.
+    pub until: Timestamp,
 }

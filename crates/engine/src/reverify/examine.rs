@@ -206,7 +206,7 @@ impl Look<'_> {
 }
 
 /// Whether a version rests on any that is so, over however many steps.
-fn rests_on(views: &Views, version: &Version, is_so: impl Fn(&Version) -> bool) -> bool {
+pub(crate) fn rests_on(views: &Views, version: &Version, is_so: impl Fn(&Version) -> bool) -> bool {
     let mut seen: HashSet<VersionId> = HashSet::new();
     let mut open: Vec<&Version> = views.items.sources_of(version).collect();
     while let Some(source) = open.pop() {

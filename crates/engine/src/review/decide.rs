@@ -144,7 +144,7 @@ async fn approve(
     let reason = Payload::Reason(verdict.reason.clone());
     let mut drafts = vec![tenant.draft(call.caller.actor(), event, Some(&reason))?];
     let landed = commit.landed();
-    let owed = kept::owe(tenant, &author, &asked, commit.owes())?;
+    let owed = kept::owe(tenant, &author, &asked, commit.owes()).await?;
     let (versions, touches, must) = commit.parts(tenant, &author)?;
     drafts.extend(versions);
     // A person's yes confirms what the write speaks against.
@@ -191,7 +191,7 @@ async fn promoted(tenant: &Tenant, review: &Review) -> Result<bool, Objection> {
     let Prepared::Commit(commit) = write::prepare(tenant, &author, &asked)? else { return Ok(false) };
     let event = Event::ReviewDecided { review: review.id, decision: Decision::Promoted };
     let mut drafts = vec![tenant.draft(Actor::SERVER, event, None)?];
-    let owed = kept::owe(tenant, &author, &asked, commit.owes())?;
+    let owed = kept::owe(tenant, &author, &asked, commit.owes()).await?;
     let (versions, touches, must) = commit.parts(tenant, &author)?;
     drafts.extend(versions);
     let trail = tenant.server_row("promote", Decision::Promoted.as_str(), vec![review.id.to_string()]);

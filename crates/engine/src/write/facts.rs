@@ -9,7 +9,7 @@ use crate::calibration::{self, Session};
 use crate::read::content;
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
-use crate::{Call, rights};
+use crate::{Call, anomaly, rights};
 use std::collections::HashSet;
 use std::time::Duration;
 use tabellion_core::access::{Deed, Predicate, tells_tiers_apart};
@@ -120,6 +120,7 @@ impl Gathering<'_> {
             facts
         };
         facts.strictness = self.asked.strictness;
+        facts.anomaly = anomaly::held_because(self.tenant, self.call, self.asked.strictness);
         facts.faults =
             self.tenant.schema(request).map_or_else(Vec::new, |schema| schema.check(&request.content));
         facts.approval.clone_from(&self.asked.approval);

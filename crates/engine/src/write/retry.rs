@@ -1,12 +1,12 @@
 //! A write that was put off, once more: through the same gates, unattended.
 
-use super::{Asked, Failed, judged};
+use super::{Asked, Failed, judged, speaks_against};
 use crate::kept::Wait;
 use crate::owed::Owed;
 use crate::reply::Written;
 use crate::scribing::Told;
 use crate::tenant::Tenant;
-use crate::{Call, flow, identity, working};
+use crate::{Call, anomaly, flow, identity, working};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::WriteDraft;
 use tabellion_core::id::ReviewId;
@@ -50,13 +50,14 @@ pub(crate) async fn again(
     if waited_for == Code::RateExceeded {
         let layer = asked.request.layer;
         let rate = tenant.governance.rate(layer);
-        let room = tenant.rates.take(call.caller.agent(), layer, rate, tenant.now());
+        let room = tenant.rates.take((call.caller.user(), call.caller.agent()), layer, rate, tenant.now());
         place = Some(room.map_err(|free_at| Again::Later(Wait::for_room(free_at), waited.told.clone()))?);
         flow::within_budget(tenant, call, &asked.request).map_err(Again::Refused)?;
     }
     flow::not_suspended(tenant, call).map_err(Again::Refused)?;
     let result = judged(tenant, call, &mut asked, None).await;
     flow::count_once(tenant, place, result.as_ref().ok());
+    anomaly::watch(tenant, call, &asked, speaks_against(&result)).await;
     let (refusal, told) = match result {
         Ok(written) => return Ok(written),
         Err(Failed::Recorded(refusal) | Failed::Early(refusal)) => (refusal, asked.told),

@@ -233,6 +233,20 @@ impl From<reply::AgentReply> for proto::Agent {
             status: agent.status.as_str().to_owned(),
             suspended: agent.suspended.map(Into::into),
             created_at: agent.created_at.to_string(),
+            holds: agent.holds.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<reply::HoldReply> for proto::AgentHold {
+    fn from(hold: reply::HoldReply) -> Self {
+        let (id, name) = hold.user;
+        Self {
+            user: Some(proto::Named { id: id.to_string(), name }),
+            action: hold.action.as_str().to_owned(),
+            reason: hold.reason,
+            since: hold.since.to_string(),
+            until: hold.until.to_string(),
         }
     }
 }

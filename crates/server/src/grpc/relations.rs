@@ -20,7 +20,7 @@ impl From<proto::Relation> for WriteDraft {
             confidence: asked.confidence,
             tags: asked.tags,
             evidence: asked.evidence.into_iter().map(Into::into).collect(),
-            resources: asked.resources,
+            resources: (asked.no_resources || !asked.resources.is_empty()).then_some(asked.resources),
             derived_from: asked.derived_from,
             justification: asked.justification,
             session_id: asked.session_id,

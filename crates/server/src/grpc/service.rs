@@ -268,14 +268,14 @@ impl Tabellion for Memory {
 
     async fn suspend_agent(&self, request: Request<proto::SuspendAgentRequest>) -> Answer<proto::SetReply> {
         self.answer(request, |engine, call, asked| async move {
-            engine.suspend(&call, &asked.id, true, &asked.reason).await.map(Token)
+            engine.suspend(&call, &asked.id, &asked.reason).await.map(Token)
         })
         .await
     }
 
     async fn resume_agent(&self, request: Request<proto::ResumeAgentRequest>) -> Answer<proto::SetReply> {
         self.answer(request, |engine, call, asked| async move {
-            engine.suspend(&call, &asked.id, false, &asked.reason).await.map(Token)
+            engine.resume(&call, &asked.id, asked.user.as_deref(), &asked.reason).await.map(Token)
         })
         .await
     }

@@ -15,7 +15,7 @@ use tabellion_core::time::{Period, Timestamp};
 use tabellion_engine::Notice;
 use tabellion_engine::reply::{
     AgentReply, AuditRow, Changed, ConsistencyReply, Decided, Deferral, Feedback, Found, Ground, HeadReply,
-    InclusionReply, ItemReply, KeptReply, KeyReply, LogReport, NewKey, NewTenant, OutcomeReply,
+    HoldReply, InclusionReply, ItemReply, KeptReply, KeyReply, LogReport, NewKey, NewTenant, OutcomeReply,
     OutcomeReport, Page, Quarantined, ResourceReply, Reverted, ReviewReply, RevokedKey, SearchQuery,
     SearchReply, Skipped, SuspensionReply, UserReply, Verdict, VerifyReport, VersionReply, WhoAmI,
     WriteStatus, Written,
@@ -169,13 +169,22 @@ impl From<DecideBody> for Verdict {
 
 impl From<Notice> for NoticeBody {
     fn from(notice: Notice) -> Self {
-        Self {
-            what: notice.what,
-            review: notice.review.to_string(),
-            layer: notice.layer.as_str(),
-            hold: notice.hold.as_str(),
-            risk: notice.risk,
-            deadline: notice.deadline.to_string(),
+        match notice {
+            Notice::Review(notice) => Self::Review(ReviewNoticeBody {
+                what: notice.what,
+                review: notice.review.to_string(),
+                layer: notice.layer.as_str(),
+                hold: notice.hold.as_str(),
+                risk: notice.risk,
+                deadline: notice.deadline.to_string(),
+            }),
+            Notice::Pair(notice) => Self::Pair(PairNoticeBody {
+                what: notice.what,
+                user: notice.user.to_string(),
+                agent: notice.agent.to_string(),
+                reason: notice.reason,
+                until: notice.until.to_string(),
+            }),
         }
     }
 }
@@ -403,6 +412,20 @@ impl From<AgentReply> for AgentBody {
             status: agent.status.as_str(),
             suspended: agent.suspended.map(Into::into),
             created_at: agent.created_at.to_string(),
+            holds: agent.holds.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<HoldReply> for HoldBody {
+    fn from(hold: HoldReply) -> Self {
+        let (id, name) = hold.user;
+        Self {
+            user: NamedBody { id: id.to_string(), name },
+            action: hold.action.as_str(),
+            reason: hold.reason,
+            since: hold.since.to_string(),
+            until: hold.until.to_string(),
         }
     }
 }

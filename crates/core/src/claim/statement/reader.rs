@@ -3,9 +3,9 @@
 //! Each word is looked up once; what it does to the statement is decided by its role and by what stands around it.
 
 use super::{
-    DATED, DEFINITE, DENIED, DENIED_SIDE, EVENT, FUTURE, HAS_DENIAL, IMPOSSIBLE, Kind, NEVER, NO_CLAIM, NONE, NOTE, ONCE,
-    PARTIAL, PAST, PERFECT, PERIODIC, READING, SIDE_OF_NOUN, SIDE_WHICH, SLOT_ANY, SLOT_BY, SLOT_NAME,
-    SLOT_PLACE, SLOT_WHERE, Slot, Statement, TOKENS_MAX, Token, VALUES_MAX,
+    DATED, DEFINITE, DENIED, DENIED_SIDE, EVENT, FUTURE, HAS_DENIAL, IMPOSSIBLE, Kind, NEVER, NO_CLAIM, NONE,
+    NOTE, ONCE, PARTIAL, PAST, PERFECT, PERIODIC, READING, SIDE_OF_NOUN, SIDE_WHICH, SLOT_ANY, SLOT_BY,
+    SLOT_NAME, SLOT_PLACE, SLOT_WHERE, Slot, Statement, TOKENS_MAX, Token, VALUES_MAX,
 };
 use crate::claim::label::{self, Place};
 use crate::claim::lexicon::{Bound, Lexicon, Opens, Role, Tense, lexicon};

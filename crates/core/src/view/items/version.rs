@@ -77,6 +77,9 @@ pub struct Version {
     /// For a shared copy, the item of its owner's private one.
     #[n(22)]
     pub origin: Option<ItemId>,
+    /// Whether somebody other than its user found it invalid.
+    #[n(23)]
+    pub challenged: bool,
 }
 
 /// Versions that are numbered together: those that whoever sees one of them sees all of, by owner (none for the shared pool),

@@ -253,10 +253,50 @@ pub(crate) struct WithdrawnBody {
     pub(crate) id: String,
 }
 
+/// News of a held write, or of an agent whose writes are held.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = Notice)]
+pub(crate) enum NoticeBody {
+    /// `event: review`
+    Review(ReviewNoticeBody),
+    /// `event: pair`
+    Pair(PairNoticeBody),
+}
+
+impl NoticeBody {
+    /// The name of the event that it is sent as.
+    pub(crate) const fn event(&self) -> &'static str {
+        match self {
+            Self::Review(_) => "review",
+            Self::Pair(_) => "pair",
+        }
+    }
+}
+
+/// News of an agent whose writes for a user are held or suspended, or are no longer.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PairNotice)]
+pub(crate) struct PairNoticeBody {
+    /// `held`, `suspended` or `resumed`.
+    pub(crate) what: String,
+    /// The user.
+    #[schema(value_type = UserIdText)]
+    pub(crate) user: String,
+    /// The agent.
+    #[schema(value_type = AgentIdText)]
+    pub(crate) agent: String,
+    /// What was unlike before.
+    pub(crate) reason: String,
+    /// When it ends by itself.
+    #[schema(value_type = TimeText)]
+    pub(crate) until: String,
+}
+
 /// News of a held write; what it says is never in it.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Notice)]
-pub(crate) struct NoticeBody {
+#[schema(as = ReviewNotice)]
+pub(crate) struct ReviewNoticeBody {
     /// `staged`, `escalated`, or how it was decided.
     pub(crate) what: String,
     /// The review.
@@ -329,6 +369,19 @@ pub(crate) struct WhyBody {
     /// Why.
     #[schema(value_type = ReasonText)]
     pub(crate) reason: String,
+}
+
+/// Why an agent may write again, and for whom.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Resume)]
+pub(crate) struct ResumeBody {
+    /// Why.
+    #[schema(value_type = Option<ReasonText>)]
+    pub(crate) reason: Option<String>,
+    /// Only for this user, by id or name; for everybody unless given.
+    #[schema(value_type = Option<ReferenceText>)]
+    pub(crate) user: Option<String>,
 }
 
 /// What of an agent's writes is taken back.

@@ -126,6 +126,29 @@ pub(crate) struct AgentBody {
     /// Since when.
     #[schema(value_type = TimeText)]
     pub(crate) created_at: String,
+    /// For which users its writes are held or suspended now, because they are unlike those before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) holds: Vec<HoldBody>,
+}
+
+/// That writes of an agent for a user are held or suspended.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AgentHold)]
+pub(crate) struct HoldBody {
+    /// The user.
+    pub(crate) user: NamedBody,
+    /// Whether each waits for a person or is refused.
+    #[schema(value_type = String, pattern = "^(held|suspended)$")]
+    pub(crate) action: &'static str,
+    /// What is unlike before: two or three of `burst`, `topic shift` and `contradictions`.
+    pub(crate) reason: String,
+    /// Since when.
+    #[schema(value_type = TimeText)]
+    pub(crate) since: String,
+    /// When it ends by itself.
+    #[schema(value_type = TimeText)]
+    pub(crate) until: String,
 }
 
 /// That an agent may not write until it is resumed.

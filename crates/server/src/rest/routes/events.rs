@@ -26,7 +26,8 @@ const BEAT: Duration = Duration::from_secs(15);
 
 /// Follow held writes
 ///
-/// Server-sent events, `event: review`, of the held writes that the caller may see: what happened, never what they say. A comment
+/// Server-sent events: `event: review` of the held writes that the caller may see, what happened and never what they say, and
+/// `event: pair` of agents whose writes for the caller, or for anybody where the caller sets policies, are held. A comment
 /// comes at once and every 15 s. Whoever falls far behind misses some; the list has everything.
 #[utoipa::path(
     get, path = "/v1/reviews:events", tag = "reviews",
@@ -98,8 +99,9 @@ impl Follower {
         if !self.app.engine().may_hear(&call, &notice) {
             return Ok(None);
         }
-        let data = serde_json::to_string(&NoticeBody::from(notice)).unwrap_or_default();
-        Ok(Some(format!("event: review\ndata: {data}\n\n").into()))
+        let notice = NoticeBody::from(notice);
+        let data = serde_json::to_string(&notice).unwrap_or_default();
+        Ok(Some(format!("event: {}\ndata: {data}\n\n", notice.event()).into()))
     }
 }
 

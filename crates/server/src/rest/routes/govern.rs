@@ -185,14 +185,14 @@ async fn suspend_agent(
     id: &str,
     AdminBody(body): AdminBody<WhyBody>,
 ) -> Answer<SetBody> {
-    Ok(Json(SetBody { token: app.engine().suspend(call, id, true, &body.reason).await? }))
+    Ok(Json(SetBody { token: app.engine().suspend(call, id, &body.reason).await? }))
 }
 
 /// Allow an agent to write again
 ///
-/// For admins.
+/// For admins, for everybody or one user; and for a person whose own writes through it are held.
 #[utoipa::path(
-    post, path = "/v1/agents/{id}:resume", tag = "governance", request_body = ReasonBody,
+    post, path = "/v1/agents/{id}:resume", tag = "governance", request_body = ResumeBody,
     params(("id" = ReferenceText, Path, description = "the agent, by id or name")),
     responses(
         (status = 200, description = "resumed", body = SetBody),
@@ -204,10 +204,11 @@ async fn resume_agent(
     app: &App,
     call: &Call,
     id: &str,
-    AdminBody(body): AdminBody<ReasonBody>,
+    AdminBody(body): AdminBody<ResumeBody>,
 ) -> Answer<SetBody> {
     let reason = body.reason.unwrap_or_default();
-    Ok(Json(SetBody { token: app.engine().suspend(call, id, false, &reason).await? }))
+    let token = app.engine().resume(call, id, body.user.as_deref(), &reason).await?;
+    Ok(Json(SetBody { token }))
 }
 
 /// Take back what an agent wrote in a period

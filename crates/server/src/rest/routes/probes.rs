@@ -54,6 +54,7 @@ pub(crate) fn readiness(phase: Phase) -> Response {
 pub(crate) async fn read_metrics(State(app): State<Arc<App>>) -> ([(HeaderName, &'static str); 1], String) {
     metrics::kept_apart(app.engine().kept_apart());
     metrics::suspended_agents(app.engine().suspended_agents());
+    metrics::held_pairs(app.engine().held_pairs());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics::render())
 }
 

@@ -146,7 +146,8 @@ def test_hacked_agent_is_held_for_review(alone):
     review = ana.review(held["pending_id"])
     assert (review["state"], review["reason"], review["item"]["text"]) == ("pending", "anomaly", text), review
     for layer in "session", "semantic":
-        assert bot.held(text := novel(), layer=layer, evidence=[world.said(text)])["code"] == "ANOMALY"
+        other_text = novel()
+        assert bot.held(other_text, layer=layer, evidence=[world.said(other_text)])["code"] == "ANOMALY"
     [line] = bot.batch([{"text": novel()}])
     assert (line["status"], line["code"]) == ("deferred", "ANOMALY"), line
     committed(other.send(novel()))

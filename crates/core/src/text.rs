@@ -10,6 +10,26 @@ const TERM_BYTES_MAX: usize = 64;
 /// Words whose stem an analyser remembers.
 const KNOWN_MAX: usize = 32_768;
 
+/// What a text must be to be kept, as refusals say it behind its length.
+pub const LEGIBLE: &str = "with a visible character and without NUL";
+
+/// Whether a person can read something in a text: it has a character that is neither blank nor invisible, and no NUL, which
+/// other programs take for its end.
+#[must_use]
+pub fn is_legible(text: &str) -> bool {
+    !text.contains('\0') && text.chars().any(is_visible)
+}
+
+/// Whether a character leaves a mark where it stands. Fillers and selectors of other scripts count as invisible.
+fn is_visible(c: char) -> bool {
+    let invisible = matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}');
+    !(invisible || c.is_whitespace() || c.is_control())
+}
+
 /// The words of a text, and where each stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Terms {

@@ -31,6 +31,7 @@ use tabellion_core::log::{AgentStatus, Edge};
 use tabellion_core::orchestrate::{
     ANSWER_CHARS_MAX, History, Next, Progress, QUERY_CHARS_MAX, Step, Stopped, joined, read_step,
 };
+use tabellion_core::text::{LEGIBLE, is_legible};
 use tokio::time::Instant;
 use turn::Turn;
 
@@ -97,8 +98,8 @@ impl Asked {
     fn of(tenant: &Tenant, asked: AskQuery) -> Result<Self, Refusal> {
         let AskQuery { query, history, k } = asked;
         let mut faults = Vec::new();
-        if query.trim().is_empty() || query.chars().count() > QUERY_CHARS_MAX {
-            let expected = format!("1 to {QUERY_CHARS_MAX} characters, not blank");
+        if !is_legible(&query) || query.chars().count() > QUERY_CHARS_MAX {
+            let expected = format!("1 to {QUERY_CHARS_MAX} characters {LEGIBLE}");
             faults.push(Fault::new("/query", Code::ConstraintViolation, expected));
         }
         let history = history.as_deref().map_or(Some(History::Plan), History::from_word);

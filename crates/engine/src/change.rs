@@ -14,6 +14,7 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::{ItemId, ProvenanceId, VersionId};
 use tabellion_core::item::{Operation, Status};
 use tabellion_core::log::{Event, Payload, WrittenVersion};
+use tabellion_core::text::{LEGIBLE, is_legible};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Moment, Version, Views};
 
@@ -233,13 +234,10 @@ fn plan(
 /// A reason within its length; an empty one is none.
 pub(crate) fn checked(reason: Option<&str>) -> Result<Option<&str>, Refusal> {
     match reason {
-        Some(text) if text.chars().count() > REASON_CHARS_MAX => {
-            let fault = Fault::new(
-                "/reason",
-                Code::ConstraintViolation,
-                format!("at most {REASON_CHARS_MAX} characters"),
-            );
-            Err(Refusal::new(Code::SchemaInvalid, "the reason is too long").with(vec![fault]))
+        Some(text) if !text.is_empty() && (!is_legible(text) || text.chars().count() > REASON_CHARS_MAX) => {
+            let expected = format!("at most {REASON_CHARS_MAX} characters {LEGIBLE}");
+            let fault = Fault::new("/reason", Code::ConstraintViolation, expected);
+            Err(Refusal::new(Code::SchemaInvalid, "the reason cannot be taken").with(vec![fault]))
         }
         other => Ok(other.filter(|text| !text.is_empty())),
     }

@@ -14,6 +14,7 @@ use tabellion_core::gate::GateName;
 use tabellion_core::id::{AgentId, KeyId, ResourceId, UserId};
 use tabellion_core::log::{Actor, AgentStatus, Event, IssuedKey, Lsn, Payload, Principal, UserStatus};
 use tabellion_core::seal::Secret;
+use tabellion_core::text::{LEGIBLE, is_legible};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Agent, Key, Resource, StandingHold, User, Views};
 
@@ -545,8 +546,8 @@ fn family_name(name: &str) -> Result<String, Refusal> {
 
 fn described(path: &str, text: Option<String>) -> Result<Option<String>, Refusal> {
     match text {
-        Some(text) if text.trim().is_empty() || text.chars().count() > DESCRIPTION_CHARS_MAX => {
-            Err(invalid(path, format!("1 to {DESCRIPTION_CHARS_MAX} characters, not blank")))
+        Some(text) if !is_legible(&text) || text.chars().count() > DESCRIPTION_CHARS_MAX => {
+            Err(invalid(path, format!("1 to {DESCRIPTION_CHARS_MAX} characters {LEGIBLE}")))
         }
         other => Ok(other),
     }

@@ -4,6 +4,7 @@ use super::read::read_write;
 use super::request::{TripleDraft, WriteDraft};
 use crate::error::{Code, Fault, Refusal};
 use crate::item::{Layer, NODE_CHARS_MAX, RELATION, TYPE_CHARS_MAX, Triple, tidy_name};
+use crate::text::{LEGIBLE, is_legible};
 use serde_json::{Map, Value};
 
 /// Relations in one call.
@@ -77,10 +78,10 @@ fn tidied(TripleDraft { subject, predicate, object }: &mut TripleDraft, faults: 
         ("predicate", predicate, TYPE_CHARS_MAX),
         ("object", object, NODE_CHARS_MAX),
     ] {
-        let (path, expected) = (format!("/triple/{part}"), format!("1 to {max} characters, not blank"));
+        let (path, expected) = (format!("/triple/{part}"), format!("1 to {max} characters {LEGIBLE}"));
         *name = name.as_deref().map(tidy_name);
-        let code = match name.as_deref().map(|name| name.chars().count()) {
-            Some(chars) if (1..=max).contains(&chars) => continue,
+        let code = match name.as_deref() {
+            Some(name) if is_legible(name) && name.chars().count() <= max => continue,
             Some(_) => Code::ConstraintViolation,
             None if faults.iter().any(|fault| fault.path == path) => continue,
             None => Code::MissingRequiredField,

@@ -8,6 +8,7 @@ use crate::canonical::{nfc, unhex32};
 use crate::error::{Code, Fault, Refusal};
 use crate::item::{Classification, Content, Layer, Secrecy, TierWish, Triple};
 use crate::provenance::{Evidence, SourceType};
+use crate::text::{LEGIBLE, is_legible};
 use crate::time::{Lifetime, Timestamp};
 use serde_json::{Map, Value};
 use std::str::FromStr;
@@ -167,10 +168,10 @@ impl Rules {
     }
 
     fn statement(&mut self, text: Option<String>) -> String {
-        let rule = "1 to 65,536 bytes, not blank";
+        let rule = format!("1 to {TEXT_BYTES_MAX} bytes {LEGIBLE}");
         match text {
-            None => self.missing("/text", rule),
-            Some(text) if text.trim().is_empty() || text.len() > TEXT_BYTES_MAX => self.fault("/text", rule),
+            None => self.missing("/text", &rule),
+            Some(text) if !is_legible(&text) || text.len() > TEXT_BYTES_MAX => self.fault("/text", rule),
             Some(text) => return text,
         }
         String::new()
@@ -178,8 +179,8 @@ impl Rules {
 
     fn short(&mut self, path: &str, text: Option<String>, max: usize) -> Option<String> {
         let text = text?;
-        if text.trim().is_empty() || text.chars().count() > max {
-            self.fault(path, format!("1 to {max} characters, not blank"));
+        if !is_legible(&text) || text.chars().count() > max {
+            self.fault(path, format!("1 to {max} characters {LEGIBLE}"));
         }
         Some(text)
     }
@@ -252,8 +253,8 @@ impl Rules {
             self.fault(path, format!("at most {count} entries"));
         }
         for (place, text) in texts.iter().enumerate().take(count) {
-            if text.trim().is_empty() || text.chars().count() > max {
-                self.fault(&format!("{path}/{place}"), format!("1 to {max} characters, not blank"));
+            if !is_legible(text) || text.chars().count() > max {
+                self.fault(&format!("{path}/{place}"), format!("1 to {max} characters {LEGIBLE}"));
             }
         }
         texts
@@ -273,6 +274,10 @@ impl Rules {
                     &format!("/fields/{}", pointer(name)),
                     format!("nested at most {FIELD_DEPTH_MAX} deep"),
                 );
+                continue;
+            }
+            if let Some(path) = illegible(name, value, "/fields") {
+                self.fault(&path, format!("names and texts {LEGIBLE}"));
             }
         }
         fields
@@ -309,8 +314,9 @@ impl Rules {
         let accessed_at = self.time(&at("accessed_at"), draft.accessed_at).unwrap_or_default();
         // Whether a document is official, and how far an item can be relied on, is found out later.
         let authority = self.share(&at("authority"), draft.authority, 1.0);
-        if draft.excerpt.as_ref().is_some_and(|excerpt| excerpt.len() > EXCERPT_BYTES_MAX) {
-            self.fault(&at("excerpt"), format!("at most {EXCERPT_BYTES_MAX} bytes"));
+        let quotes = |excerpt: &String| is_empty_or_legible(excerpt) && excerpt.len() <= EXCERPT_BYTES_MAX;
+        if draft.excerpt.as_ref().is_some_and(|excerpt| !quotes(excerpt)) {
+            self.fault(&at("excerpt"), format!("at most {EXCERPT_BYTES_MAX} bytes {LEGIBLE}"));
         }
         if draft.excerpt_hash.as_ref().is_some_and(|hash| unhex32(hash).is_none()) {
             self.fault(&at("excerpt_hash"), "64 hex digits");
@@ -380,6 +386,27 @@ impl Rules {
             self.fault("/supersedes", "an item id or a version id");
         }
         replaces
+    }
+}
+
+/// Whether a text is empty or can be read.
+fn is_empty_or_legible(text: &str) -> bool {
+    text.is_empty() || is_legible(text)
+}
+
+/// Where in a named value a name or a text cannot be read, if anywhere. A text may be empty; a name may not.
+fn illegible(name: &str, value: &Value, at: &str) -> Option<String> {
+    let path = format!("{at}/{}", pointer(name));
+    if !is_legible(name) {
+        return Some(path);
+    }
+    match value {
+        Value::String(text) => (!is_empty_or_legible(text)).then_some(path),
+        Value::Array(values) => {
+            values.iter().enumerate().find_map(|(place, value)| illegible(&place.to_string(), value, &path))
+        }
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| illegible(name, value, &path)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 
@@ -467,6 +494,11 @@ mod tests {
         );
         check(json!({}), &[("/text", Code::MissingRequiredField)]);
         check(json!({"text": " "}), &[("/text", Code::ConstraintViolation)]);
+        check(
+            json!({"text": "\u{200b}\u{feff}", "key": "a\0b", "tags": ["\u{2060}"], "fields": {"a": {"b\0": 1}, "\u{ad}": 2, "c": ""}}),
+            &["/key", "/text", "/fields/a/b\0", "/fields/\u{ad}", "/tags/0"]
+                .map(|path| (path, Code::ConstraintViolation)),
+        );
         check(json!({"text": "a", "tags": ["x", 3]}), &[("/tags/1", Code::TypeMismatch)]);
         check(
             json!({"text": "a", "evidence": [{"source_type": "rumour", "source_uri": "x", "accessed_at": "now"}]}),

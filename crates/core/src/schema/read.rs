@@ -6,6 +6,7 @@ use super::merge::{FIELD_PREFIX, MERGED, MergePolicy, PARTS};
 use super::{FAULTS_MAX, SCHEMA_DEPTH_MAX, Schema, refuse, step, within};
 use crate::error::{Code, Fault, Refusal};
 use crate::item::Layer;
+use crate::text::{LEGIBLE, is_legible};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -159,9 +160,9 @@ impl Form {
 
     fn constraint(&mut self) -> Option<Constraint> {
         let id = self.word("id");
-        let rule_of_text = format!("1 to {DESCRIPTION_CHARS_MAX} characters, not blank");
+        let rule_of_text = format!("1 to {DESCRIPTION_CHARS_MAX} characters {LEGIBLE}");
         let description = self.required_text("description", &rule_of_text);
-        let fits = |text: &String| !text.trim().is_empty() && text.chars().count() <= DESCRIPTION_CHARS_MAX;
+        let fits = |text: &String| is_legible(text) && text.chars().count() <= DESCRIPTION_CHARS_MAX;
         if description.as_ref().is_some_and(|text| !fits(text)) {
             self.refuse("description", rule_of_text);
         }

@@ -17,7 +17,7 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::{AgentId, ItemId, RoundId};
 use tabellion_core::log::Edge;
 use tabellion_core::rank::dot;
-use tabellion_core::text::words;
+use tabellion_core::text::{is_legible, words};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::trust::{Context, POINTS_MAX, QUERIES_MAX, in_context, threshold};
 use tabellion_core::view::{Node, Views};
@@ -191,7 +191,7 @@ fn faults(draft: &RoundDraft) -> Vec<Fault> {
     let named = |text: &String| (1..=NAMESPACE_CHARS_MAX).contains(&text.len()) && text.bytes().all(plain);
     let form = format!("1 to {NAMESPACE_CHARS_MAX} of a-z 0-9 _ . -");
     rule(draft.namespace.as_ref().is_none_or(named), "/namespace", form);
-    let fits = |text: &String| !text.trim().is_empty() && text.chars().count() <= TEXT_CHARS_MAX;
+    let fits = |text: &String| is_legible(text) && text.chars().count() <= TEXT_CHARS_MAX;
     rule(fits(&draft.goal), "/goal", format!("1 to {TEXT_CHARS_MAX} characters: what the round is about"));
     rule(draft.agents.len() <= AGENTS_MAX, "/agents", format!("at most {AGENTS_MAX} agents"));
     rule(draft.items.len() <= ITEMS_MAX, "/items", format!("at most {ITEMS_MAX} items"));

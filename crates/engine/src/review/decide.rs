@@ -15,6 +15,7 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Approval, GateName};
 use tabellion_core::id::ReviewId;
 use tabellion_core::log::{Actor, Decision, Event, Payload};
+use tabellion_core::text::is_legible;
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Review, ReviewState, Views};
 
@@ -59,7 +60,7 @@ fn may_decide(tenant: &Tenant, call: &Call, id: &str, verdict: &Verdict) -> Resu
         return Err(Refusal::new(Code::SelfApproval, message).at(GateName::Policy));
     }
     let rule = format!("1 to {REASON_CHARS_MAX} characters: a decision without a reason helps nobody");
-    if verdict.reason.trim().is_empty() || verdict.reason.chars().count() > REASON_CHARS_MAX {
+    if !is_legible(&verdict.reason) || verdict.reason.chars().count() > REASON_CHARS_MAX {
         let fault = Fault::new("/reason", Code::ConstraintViolation, rule);
         return Err(Refusal::new(Code::SchemaInvalid, "a decision needs a reason").with(vec![fault]));
     }

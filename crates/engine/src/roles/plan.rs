@@ -8,6 +8,7 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::RoleId;
 use tabellion_core::item::Classification;
 use tabellion_core::log::{AgentStatus, Edge, Event, GrantedEdge, HeldRole, Holder, Payload, Support};
+use tabellion_core::text::{LEGIBLE, is_legible};
 use tabellion_core::view::{ROLE_INCLUDES_MAX, Views};
 
 /// Names in one list of a role.
@@ -65,9 +66,9 @@ fn level(word: Option<&str>, faults: &mut Vec<Fault>) -> Option<Classification> 
 }
 
 fn domains(words: &[String], faults: &mut Vec<Fault>) -> BTreeSet<String> {
-    let is_word = |word: &String| !word.trim().is_empty() && word.chars().count() <= DOMAIN_CHARS_MAX;
+    let is_word = |word: &String| is_legible(word) && word.chars().count() <= DOMAIN_CHARS_MAX;
     if words.len() > NAMES_MAX || !words.iter().all(is_word) {
-        let expected = format!("at most {NAMES_MAX} words of 1 to {DOMAIN_CHARS_MAX} characters");
+        let expected = format!("at most {NAMES_MAX} words of 1 to {DOMAIN_CHARS_MAX} characters {LEGIBLE}");
         faults.push(Fault::new("/domains", Code::ConstraintViolation, expected));
         return BTreeSet::new();
     }

@@ -6,6 +6,7 @@ use crate::tenant::Tenant;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::item::{Layer, Tier};
 use tabellion_core::rank::Knob;
+use tabellion_core::text::{LEGIBLE, is_legible};
 
 /// Results of a search that does not say how many.
 pub(crate) const K_DEFAULT: u64 = 10;
@@ -167,9 +168,9 @@ fn mode(tenant: &Tenant, asked: &SearchQuery) -> Result<Mode, Refusal> {
 }
 
 fn check_query(asked: &SearchQuery, faults: &mut Vec<Fault>) {
-    let expected = format!("1 to {QUERY_BYTES_MAX} bytes, not blank");
+    let expected = format!("1 to {QUERY_BYTES_MAX} bytes {LEGIBLE}");
     match &asked.query {
-        Some(query) if query.trim().is_empty() || query.len() > QUERY_BYTES_MAX => {
+        Some(query) if !is_legible(query) || query.len() > QUERY_BYTES_MAX => {
             faults.push(Fault::new("/query", Code::ConstraintViolation, expected));
         }
         None if asked.vector.is_none() || matches!(asked.mode.as_deref(), Some("lexical" | "graph")) => {

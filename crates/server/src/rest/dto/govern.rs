@@ -208,7 +208,7 @@ pub(crate) struct ReviewsBody {
 pub(crate) struct DecideBody {
     /// Yes or no.
     pub(crate) decision: YesOrNo,
-    /// Why: 1 to 1,024 characters, not blank.
+    /// Why: 1 to 1,024 characters, with a visible one and without NUL.
     #[schema(min_length = 1, max_length = 1024, pattern = r"\S")]
     pub(crate) reason: String,
     /// What sort of no; `OTHER` unless given.

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 #[schema(as = Search)]
 pub(crate) struct SearchBody {
-    /// Words: at most 8,192 bytes, not blank. A run of words in double quotes is looked for as it stands. Needed
+    /// Words: at most 8,192 bytes, with a visible character and without NUL. A run of words in double quotes is looked for as it stands. Needed
     /// unless `vector` is given.
     #[schema(min_length = 1, max_length = 8192, pattern = r"\S")]
     pub(crate) query: Option<String>,

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 #[schema(as = RoundDraft)]
 pub(crate) struct RoundDraftBody {
-    /// What it is about: not blank, at most 8,192 characters.
+    /// What it is about, with a visible character and without NUL: at most 8,192 characters.
     #[schema(min_length = 1, max_length = 8192, pattern = r"\S")]
     pub(crate) goal: String,
     /// Who takes part, by name or id: agents that the caller's user may invoke. An agent that declares a round takes part anyway; a

@@ -3,6 +3,10 @@
 //! Every refusal has one row in the registry below. A row is never renamed, never reused; retiring one leaves it in
 //! place. Transports map `Kind`, not `Code`, so a new code needs no new mapping.
 
+mod mismatch;
+
+pub use mismatch::in_json;
+
 use crate::gate::{Against, GateName};
 use crate::id::{ItemId, RefusalId};
 use crate::time::Period;

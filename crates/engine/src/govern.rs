@@ -8,7 +8,8 @@ use crate::tenant::Tenant;
 use crate::visibility::predicate;
 use crate::{Call, anomaly};
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use tabellion_core::access::Power;
@@ -27,6 +28,8 @@ const NAME_CHARS_MAX: usize = 64;
 /// Items that one revert or one flagging of dependents touches at most.
 const ITEMS_MAX: usize = 100_000;
 
+/// Members of an unreadable policy that are tried, to find which of them is why.
+const MEMBERS_TRIED_MAX: usize = 32;
 /// Namespaces or tags that an agent is bound to.
 const BOUNDS_MAX: usize = 100;
 
@@ -76,10 +79,12 @@ fn checked_policy(tenant: &Tenant, call: &Call, name: &str, body: Value) -> Resu
         let fault = Fault::new("/id", Code::ConstraintViolation, "1 to 64 of a-z 0-9 _ . -");
         return Err(Refusal::new(Code::SchemaInvalid, "a policy needs a plain name").with(vec![fault]));
     }
-    let policy: Policy = serde_json::from_value(body).map_err(|error| {
-        let kinds = "kind: write_path | official_sources | approval | reviewer | runner | bounds | read | write_private | write_shared | cedar, with the fields of that kind";
-        let fault = Fault::new("", Code::ConstraintViolation, kinds).found(error.to_string());
-        Refusal::new(Code::SchemaInvalid, "this is no policy; see errors").with(vec![fault])
+    let policy = Policy::deserialize(&body).map_err(|error| {
+        let fault = misfit_of_policy(&body, &error.to_string());
+        let place = if fault.path.is_empty() { "the policy" } else { fault.path.as_str() };
+        let expected = fault.expected.as_deref().unwrap_or("something else");
+        let message = format!("this is no policy: {place} must be {expected}");
+        Refusal::new(Code::SchemaInvalid, message).with(vec![fault])
     })?;
     if let Policy::Cedar { text } = &policy {
         crate::cedar::checked(tenant, call, name, text)?;
@@ -88,6 +93,36 @@ fn checked_policy(tenant: &Tenant, call: &Call, name: &str, body: Value) -> Resu
     let body = serde_json::to_vec(&policy)
         .map_err(|_| Refusal::new(Code::Internal, "the policy has no JSON form"))?;
     Ok(Payload::Policy { name: name.to_owned(), body: body.into() })
+}
+
+/// Says which member of a policy could not be read, and why. A policy is read by its kind, and then serde does not tell where
+/// it stopped: the member is the one without which it would have stopped elsewhere.
+fn misfit_of_policy(body: &Value, words: &str) -> Fault {
+    let none = Map::new();
+    let fields = body.as_object().unwrap_or(&none);
+    let words_without = |name: &str| {
+        let mut others = fields.clone();
+        others.remove(name);
+        Policy::deserialize(Value::Object(others)).err().map(|error| error.to_string())
+    };
+    match fields.get("kind") {
+        Some(Value::String(_)) if words.starts_with("unknown variant") => Fault::of_misfit("/kind", words),
+        Some(Value::String(_)) if words.starts_with("missing field") => Fault::of_misfit("", words),
+        Some(Value::String(_)) => {
+            let mut members = fields.keys().filter(|name| *name != "kind").take(MEMBERS_TRIED_MAX);
+            let member = members.find(|name| words_without(name).as_deref() != Some(words));
+            let at = member.map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1")));
+            Fault::of_misfit(&at.unwrap_or_default(), words)
+        }
+        other => {
+            let mut named = fields.clone();
+            named.insert("kind".to_owned(), Value::from(""));
+            let kinds = Policy::deserialize(Value::Object(named)).err();
+            let known = Fault::of_misfit("/kind", &kinds.map(|error| error.to_string()).unwrap_or_default());
+            let missing = other.is_none_or(Value::is_null);
+            Fault { code: if missing { Code::MissingRequiredField } else { Code::TypeMismatch }, ..known }
+        }
+    }
 }
 
 /// A policy of sharing with ids in place of names, proven.

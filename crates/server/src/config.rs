@@ -9,6 +9,7 @@ mod calibration;
 mod chat;
 mod governance;
 mod identity;
+mod misread;
 mod orchestrator;
 mod secrets;
 mod sharing;
@@ -409,7 +410,7 @@ impl Config {
         let environment = Env::prefixed(ENV_PREFIX).filter(|key| is_setting(key.as_str())).split("__");
         let figment = figment.merge(environment).merge(Serialized::defaults(flags));
         let mut config: Self =
-            figment.extract().map_err(|error| ConfigError::Unreadable(error.to_string()))?;
+            figment.extract().map_err(|error| ConfigError::Unreadable(misread::message(&error)))?;
         config.test_clock = flags.test_clock;
         config.check()?;
         Ok(config)

@@ -3,6 +3,7 @@
 //! Knows nothing of files; whoever reads one hands in its bytes.
 
 use super::route::telling;
+use crate::error::{Code, Fault};
 use crate::text::words;
 use serde::Deserialize;
 use std::collections::{BTreeSet, HashMap};
@@ -62,7 +63,7 @@ impl Documents {
         let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
         if first == Some(&b'[') {
             let read: Vec<Document> =
-                serde_json::from_slice(bytes).map_err(|error| not(1, error.to_string()))?;
+                serde_json::from_slice(bytes).map_err(|error| not(1, misfit(&error)))?;
             for (place, document) in read.into_iter().enumerate() {
                 all.take(place, document)?;
             }
@@ -71,7 +72,7 @@ impl Documents {
         for (place, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
             if !line.iter().all(u8::is_ascii_whitespace) {
                 let document =
-                    serde_json::from_slice(line).map_err(|error| not(place + 1, error.to_string()))?;
+                    serde_json::from_slice(line).map_err(|error| not(place + 1, misfit(&error)))?;
                 all.take(place, document)?;
             }
         }
@@ -130,6 +131,18 @@ impl Documents {
             Some(Passage { document: self.documents.get(row as usize)?, share: (weight / whole).min(1.0) })
         };
         found.into_iter().filter_map(passage).collect()
+    }
+}
+
+/// Says what stands where a document should, without the types of the reader.
+fn misfit(error: &serde_json::Error) -> String {
+    let fault = Fault::of_misfit("", &error.to_string());
+    let found = fault.actual.map(|found| format!(", got {found}")).unwrap_or_default();
+    let place = fault.path.strip_prefix('/').map(|name| format!("`{name}`: ")).unwrap_or_default();
+    match fault.code {
+        Code::UnknownField => format!("{place}no such field; a document has id, title and text"),
+        _ if error.is_data() => format!("{place}expected {}{found}", fault.expected.unwrap_or_default()),
+        _ => error.to_string(),
     }
 }
 

@@ -154,26 +154,10 @@ pub(crate) fn no_identity(fields: &Map<String, Value>) -> Result<(), Refusal> {
 pub(crate) fn typed<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Refusal> {
     serde_path_to_error::deserialize(Value::Object(fields)).map_err(|error| {
         let at = pointer(error.path());
-        let fault = fault(&at, &error.inner().to_string());
+        let fault = Fault::of_misfit(&at, &error.inner().to_string());
         let message = format!("1 field(s) break a rule: {}", fault.path);
         Refusal::new(Code::SchemaInvalid, message).with(vec![fault])
     })
-}
-
-/// serde says what is wrong in words only; these are their beginnings, unchanged since its first release.
-fn fault(at: &str, words: &str) -> Fault {
-    let quoted = || words.split('`').nth(1).unwrap_or_default();
-    let expected = words.rsplit_once("expected ").map_or("something else", |(_, expected)| expected);
-    if words.starts_with("missing field") {
-        Fault::new(format!("{at}/{}", step(quoted())), Code::MissingRequiredField, "a value")
-    } else if words.starts_with("unknown field") {
-        // The path of an unknown field already ends in its name.
-        Fault::new(at, Code::UnknownField, "one of the documented fields")
-    } else if words.starts_with("invalid type") {
-        Fault::new(at, Code::TypeMismatch, expected)
-    } else {
-        Fault::new(at, Code::ConstraintViolation, expected)
-    }
 }
 
 fn pointer(path: &serde_path_to_error::Path) -> String {

@@ -163,7 +163,7 @@ def test_rounds_come_by_themselves(alone):
     resting = resting_on(world, bot, source)
     size = log_size(world.server)
     world.clock.advance(minutes=10)
-    metric = 'memory_reverified_total{finding="borne_out"} 2'
+    metric = 'tabellion_memory_reverified_total{finding="borne_out"} 2'
     eventually(lambda: metric in world.chief.call("GET", "/metrics")[1])
     assert log_size(world.server) == size, "what was never in doubt leaves no entry"
     ana.ask("DELETE", f"/v1/items/{source['id']}?reason=wrong")

@@ -93,7 +93,7 @@ def test_without_an_answer_the_rules_decide_alone(alone, judge, trouble):
     held = bot.held(text := novel(), layer="semantic", evidence=[world.said(text)])
     assert held["code"] == "APPROVAL_REQUIRED", "no model, no word about consensus"
     ana.approves(held["pending_id"])
-    assert metric(world, f'memory_judge_failed_total{{reason="{REASONS[trouble]}"}}') == 4, "one comparison, three verdicts"
+    assert metric(world, f'tabellion_memory_judge_failed_total{{reason="{REASONS[trouble]}"}}') == 4, "one comparison, three verdicts"
     assert world.server.log.count("the judge says nothing") == 1
     assert known not in world.server.log and KEY not in world.server.log
     subject = novel(4)

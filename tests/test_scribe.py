@@ -134,7 +134,7 @@ def test_without_an_answer_the_step_is_done_without_a_model(team_with, scribe, t
         shared = team.two.get(answer["shared_id"])
         first = f"Pump {number} runs at night."
         assert (shared["key"], shared["text"]) == (first, f"{first} It is loud.")
-    assert metric(team, f'memory_scribe_failed_total{{reason="{REASONS[trouble]}"}}') == 2
+    assert metric(team, f'tabellion_memory_scribe_failed_total{{reason="{REASONS[trouble]}"}}') == 2
     assert team.server.log.count("the scribe says nothing") == 1
     assert "Pump" not in team.server.log and KEY not in team.server.log
 

@@ -410,13 +410,13 @@ def test_what_is_counted(own):
         lines = own.server.call("GET", "/metrics", key="")[1].splitlines()
         return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name))
 
-    assert metric("memory_staged") == 0 and metric("memory_calibrations_total") == 0
+    assert metric("tabellion_memory_staged") == 0 and metric("tabellion_memory_calibrations_total") == 0
     declared = own.round()
     own.searches(declared["id"])
     review = own.kept_apart(declared["id"])["pending_id"]
     assert own.writes(own.pairs[1], own.statement(), declared["id"])[0] == 201
-    assert metric('memory_calibrations_total{outcome="staged"}') == 1
-    assert metric('memory_calibrations_total{outcome="committed"}') == 1
-    assert metric("memory_staged") == 1 and metric("memory_calibration_seconds_count") >= 2
+    assert metric('tabellion_memory_calibrations_total{outcome="staged"}') == 1
+    assert metric('tabellion_memory_calibrations_total{outcome="committed"}') == 1
+    assert metric("tabellion_memory_staged") == 1 and metric("tabellion_memory_calibration_seconds_count") >= 2
     own.people[0].ask("POST", f"/v1/reviews/{review}:decide", {"decision": "reject", "reason": "no"})
-    assert metric("memory_staged") == 0
+    assert metric("tabellion_memory_staged") == 0

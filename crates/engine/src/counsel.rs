@@ -304,7 +304,7 @@ async fn verify(tenant: &Tenant, judge: &Arc<dyn Judge>, asked: &Asked, arguable
 }
 
 fn failed(tenant: &Tenant, error: &JudgeError) {
-    metrics::counter!("memory_judge_failed_total", "reason" => error.reason()).increment(1);
+    metrics::counter!("tabellion_memory_judge_failed_total", "reason" => error.reason()).increment(1);
     // No gate is called so: a name has no space.
     if tenant.advice.may_warn("the judge", tenant.now()) {
         tracing::warn!(%error, "the judge says nothing; writes are judged without it");

@@ -158,7 +158,7 @@ fn subjects(views: &Views, from: Row, now: Timestamp) -> (Vec<Subject>, Option<R
 
 async fn record(tenant: &Tenant, found: &[Found], asked: Asked) -> Result<(), Refusal> {
     for finding in found.iter().filter_map(|one| one.finding) {
-        metrics::counter!("memory_reverified_total", "finding" => finding.as_str()).increment(1);
+        metrics::counter!("tabellion_memory_reverified_total", "finding" => finding.as_str()).increment(1);
     }
     let news: Vec<(&Found, Recheck)> = found.iter().filter_map(|one| Some((one, one.news(asked)?))).collect();
     if news.is_empty() {

@@ -129,7 +129,7 @@ fn all(notes: Vec<Note>) -> Result<Notes, JudgeError> {
 }
 
 fn failed(tenant: &Tenant, error: &JudgeError) {
-    metrics::counter!("memory_scribe_failed_total", "reason" => error.reason()).increment(1);
+    metrics::counter!("tabellion_memory_scribe_failed_total", "reason" => error.reason()).increment(1);
     // No gate is called so: a name has no space.
     if tenant.advice.may_warn("the scribe", tenant.now()) {
         tracing::warn!(%error, "the scribe says nothing; writes are shaped without it, or shared later");

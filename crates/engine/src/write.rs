@@ -120,7 +120,8 @@ async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner)
     };
     if let Some(gate) = refusal.gate {
         let (gate, reason) = (gate.as_str(), refusal.code.as_str());
-        metrics::counter!("memory_write_rejected_total", "gate" => gate, "reason" => reason).increment(1);
+        metrics::counter!("tabellion_memory_write_rejected_total", "gate" => gate, "reason" => reason)
+            .increment(1);
     }
     Err(kept::refused(tenant, call, &body, refusal).await)
 }
@@ -417,10 +418,9 @@ pub(crate) struct Landed {
 impl Landed {
     pub(crate) fn reply(self, tenant: &Tenant, call: &Call, committed: Committed) -> Written {
         let layer = self.layer.as_str();
-        let agent = call.caller.agent().to_string();
         let request_id = call.request_id.as_deref().unwrap_or_default();
-        tracing::debug!(request_id, item = %self.item, version = %self.version, "memory.write");
-        metrics::counter!("memory_write_committed_total", "layer" => layer, "agent" => agent).increment(1);
+        tracing::debug!(request_id, item = %self.item, version = %self.version, agent = %call.caller.agent(), "memory.write");
+        metrics::counter!("tabellion_memory_write_committed_total", "layer" => layer).increment(1);
         Written {
             status: self.status,
             id: Some(self.item),

@@ -1,7 +1,8 @@
 //! What is counted, and how is it read?
 //!
 //! Everything goes through the `metrics` facade, the engine's own figures included; `/metrics` shows it as Prometheus
-//! text. Invariant (bounded labels): a label holds a method, a route of ours or a status, never what a client made up.
+//! text. Invariant (bounded labels): a label holds a word of ours (a method, a route, a status, a gate), never an id or what a
+//! client made up. Every name begins with `tabellion_` and is described below.
 
 use axum::http::{Method, StatusCode};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -54,26 +55,70 @@ fn builder() -> PrometheusBuilder {
     bucketed.unwrap_or_default()
 }
 
+/// What each counter counts, as `/metrics` says it.
+const COUNTERS: &[(&str, &str)] = &[
+    ("tabellion_http_requests_total", "Requests answered, by method, route and status"),
+    ("tabellion_connections_refused_total", "Connections closed because too many were open"),
+    ("tabellion_jwks_loads_total", "Times the keys of the token issuer were loaded, by outcome"),
+    ("tabellion_webhook_notices_total", "Notices for the webhook, by outcome"),
+    ("tabellion_writes_total", "Writes answered, by status"),
+    ("tabellion_memory_write_committed_total", "Writes that became memory, by layer"),
+    ("tabellion_memory_write_rejected_total", "Writes refused, by gate and reason"),
+    ("tabellion_memory_calibrations_total", "Writes scored, by what the score led to"),
+    ("tabellion_memory_promotions_total", "Quarantined writes that became memory"),
+    ("tabellion_memory_reverified_total", "Durable items verified again, by finding"),
+    ("tabellion_memory_scribe_failed_total", "Texts that no model rewrote, by reason"),
+    ("tabellion_memory_judge_failed_total", "Verdicts that a model did not give, by reason"),
+    ("tabellion_reviews_total", "Changes of pending reviews, by what happened"),
+    ("tabellion_pairs_held_total", "Pairs of user and agent held or suspended, by reason"),
+    ("tabellion_gate_unreachable_total", "Times a gate of the operator gave no answer, by gate"),
+    ("tabellion_embedding_failures_total", "Batches of texts for which the model made no vectors"),
+    ("tabellion_vectors_made_total", "Vectors made of texts"),
+    ("tabellion_outcomes_total", "Outcomes of searches reported, by result"),
+    ("tabellion_asks_total", "Questions to several agents, by why they ended"),
+    ("tabellion_ask_agents_total", "Agents asked in questions to several agents"),
+    ("tabellion_ask_resource_calls_total", "Calls of resources in questions to several agents"),
+    ("tabellion_ask_hits_total", "Search results used in questions to several agents, by tier"),
+    ("tabellion_orchestrator_failed_total", "Calls of a chat model that failed, by reason"),
+    ("tabellion_resource_calls_total", "Calls of resources, by kind and outcome"),
+    ("tabellion_process_cpu_seconds_total", "Processor time used"),
+];
+
+/// What each gauge shows.
+const GAUGES: &[(&str, &str)] = &[
+    ("tabellion_http_requests_in_flight", "Requests under way"),
+    ("tabellion_build_info", "Always 1; the version is a label"),
+    ("tabellion_memory_staged", "Writes in quarantine now"),
+    ("tabellion_agents_suspended", "Agents that may not write until they are resumed"),
+    ("tabellion_pairs_held", "Pairs of user and agent held or suspended now"),
+    ("tabellion_process_resident_memory_bytes", "Memory in use"),
+    ("tabellion_process_open_fds", "Open files and sockets"),
+    ("tabellion_process_threads", "Threads"),
+];
+
+/// What each histogram measures.
+const HISTOGRAMS: &[(&str, &str)] = &[
+    ("tabellion_http_request_seconds", "Time to the head of the answer, by method and route"),
+    ("tabellion_commit_entries", "Log entries of one commit"),
+    ("tabellion_commit_seconds", "Time of one commit"),
+    ("tabellion_gate_seconds", "Time of each gate of the write path, by gate"),
+    ("tabellion_embedding_batch_texts", "Texts in one batch for the model"),
+    ("tabellion_retrieval_staleness_seconds", "Age of what searches found, since its last change"),
+    ("tabellion_retrieval_precision", "Share of results that were used, as reported"),
+    ("tabellion_memory_calibration_seconds", "Time to score a write"),
+    ("tabellion_memory_calibration_stage_seconds", "Time of each part of a score, by stage"),
+];
+
 fn describe() {
-    metrics::describe_counter!("tabellion_http_requests_total", "Requests answered");
-    metrics::describe_histogram!("tabellion_http_request_seconds", "Time to the head of the answer");
-    metrics::describe_gauge!("tabellion_http_requests_in_flight", "Requests under way");
-    metrics::describe_gauge!("tabellion_build_info", "Always 1; the version is a label");
-    metrics::describe_counter!("memory_calibrations_total", "Writes scored, by what the score led to");
-    metrics::describe_histogram!("memory_calibration_seconds", "Time to score a write");
-    metrics::describe_histogram!("memory_calibration_stage_seconds", "Time of each part of a score");
-    metrics::describe_counter!("memory_promotions_total", "Writes let in that were kept apart");
-    metrics::describe_gauge!("memory_staged", "Writes kept apart now");
-    metrics::describe_gauge!(
-        "tabellion_agents_suspended",
-        "Agents that may not write until they are resumed"
-    );
-    metrics::describe_gauge!("tabellion_pairs_held", "Pairs of user and agent held or suspended now");
-    metrics::describe_counter!("tabellion_pairs_held_total", "Pairs held or suspended, by reason");
-    metrics::describe_gauge!("process_resident_memory_bytes", "Memory in use");
-    metrics::describe_gauge!("process_open_fds", "Open files and sockets");
-    metrics::describe_gauge!("process_cpu_seconds_total", "Processor time used");
-    metrics::describe_gauge!("process_threads", "Threads");
+    for (name, help) in COUNTERS {
+        metrics::describe_counter!(*name, *help);
+    }
+    for (name, help) in GAUGES {
+        metrics::describe_gauge!(*name, *help);
+    }
+    for (name, help) in HISTOGRAMS {
+        metrics::describe_histogram!(*name, *help);
+    }
 }
 
 /// Counts one answered request.
@@ -86,7 +131,7 @@ pub(crate) fn answered(method: &'static str, route: &str, status: StatusCode, to
 
 /// Notes how many writes are kept apart, which only the engine knows.
 pub(crate) fn kept_apart(count: usize) {
-    metrics::gauge!("memory_staged").set(count as f64);
+    metrics::gauge!("tabellion_memory_staged").set(count as f64);
 }
 
 /// Notes how many agents are suspended, which only the engine knows.
@@ -119,18 +164,18 @@ fn process() {
             line.trim_start_matches(':').split_whitespace().next()?.parse().ok()
         };
         if let Some(kib) = field("VmRSS") {
-            metrics::gauge!("process_resident_memory_bytes").set(kib * 1024.0);
+            metrics::gauge!("tabellion_process_resident_memory_bytes").set(kib * 1024.0);
         }
         if let Some(threads) = field("Threads") {
-            metrics::gauge!("process_threads").set(threads);
+            metrics::gauge!("tabellion_process_threads").set(threads);
         }
     }
     if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
-        metrics::gauge!("process_open_fds").set(files.count() as f64);
+        metrics::gauge!("tabellion_process_open_fds").set(files.count() as f64);
     }
     if let Some(seconds) = std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| cpu_seconds(&stat))
     {
-        metrics::gauge!("process_cpu_seconds_total").set(seconds);
+        metrics::counter!("tabellion_process_cpu_seconds_total").absolute(seconds as u64);
     }
 }
 

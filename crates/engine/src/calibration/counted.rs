@@ -37,7 +37,7 @@ impl Outcome {
     }
 
     fn count(self) {
-        metrics::counter!("memory_calibrations_total", "outcome" => self.as_str()).increment(1);
+        metrics::counter!("tabellion_memory_calibrations_total", "outcome" => self.as_str()).increment(1);
     }
 }
 
@@ -92,7 +92,7 @@ impl Laps {
     pub(super) fn note(&self) {
         for (stage, spent) in Stage::ALL.into_iter().zip(self.spent) {
             let stage = stage.as_str();
-            metrics::histogram!("memory_calibration_stage_seconds", "stage" => stage)
+            metrics::histogram!("tabellion_memory_calibration_stage_seconds", "stage" => stage)
                 .record(spent.as_secs_f64());
         }
     }
@@ -111,7 +111,7 @@ pub(crate) fn score(
         Some(joined) => super::together::weighed(tenant, call, what.0, (session, joined), class)?,
         None => super::score::score(tenant, call, what, session, class)?,
     };
-    metrics::histogram!("memory_calibration_seconds").record(since.elapsed().as_secs_f64());
+    metrics::histogram!("tabellion_memory_calibration_seconds").record(since.elapsed().as_secs_f64());
     // A write may be scored more than once before it is settled; the last score is what it was settled by.
     *session.weighing.lock() = Some(Box::new(weighing.clone()));
     Some(weighing)
@@ -133,7 +133,7 @@ pub(super) fn staged(session: &Session) {
 
 /// A write that was kept apart was let in.
 pub(super) fn promoted() {
-    metrics::counter!("memory_promotions_total").increment(1);
+    metrics::counter!("tabellion_memory_promotions_total").increment(1);
 }
 
 /// Writes that are kept apart in a tenant: scored below what they had to reach, and not decided.

@@ -178,16 +178,16 @@ async fn rounds(args: &BenchCalibrate, cloud: &Cloud, teams: [&Team; 2], heard: 
                 team.read(number, query, reads).await?;
             }
             let write = team.write(round as usize, args.items + round, true)?;
-            drop(heard.take("memory_calibration_seconds"));
+            drop(heard.take("tabellion_memory_calibration_seconds"));
             for stage in STAGES {
-                drop(heard.take(&format!("memory_calibration_stage_seconds {stage}")));
+                drop(heard.take(&format!("tabellion_memory_calibration_stage_seconds {stage}")));
             }
             let began = now();
             write.await?;
             writes.note(began.elapsed());
-            scored.0.extend(&heard.take("memory_calibration_seconds"));
+            scored.0.extend(&heard.take("tabellion_memory_calibration_seconds"));
             for (all, stage) in scored.1.iter_mut().zip(STAGES) {
-                all.extend(&heard.take(&format!("memory_calibration_stage_seconds {stage}")));
+                all.extend(&heard.take(&format!("tabellion_memory_calibration_stage_seconds {stage}")));
             }
         }
         progress.at(round, args.rounds);

@@ -159,12 +159,12 @@ impl Graph {
                 })
                 .collect();
             let call = self.call(number as usize)?;
-            drop(heard.take("memory_calibration_seconds"));
+            drop(heard.take("tabellion_memory_calibration_seconds"));
             let began = now();
             taken(self.cast.engine.write_relations(&call, drafts).await)?;
             writes.note(began.elapsed());
             // The first of them takes the time of all.
-            scores.note(heard.take("memory_calibration_seconds").sum());
+            scores.note(heard.take("tabellion_memory_calibration_seconds").sum());
             progress.at(number, rounds);
         }
         Ok(json!({"graph": {

@@ -61,7 +61,7 @@ impl Recorder for Heard {
     }
 
     fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
-        if !key.name().starts_with("memory_calibration") {
+        if !key.name().starts_with("tabellion_memory_calibration") {
             return Histogram::noop();
         }
         let labels: Vec<&str> = key.labels().map(metrics::Label::value).collect();
@@ -79,11 +79,12 @@ mod tests {
     fn times_are_heard_by_name_and_label() {
         let heard = Heard::default();
         metrics::with_local_recorder(&heard, || {
-            metrics::histogram!("memory_calibration_stage_seconds", "stage" => "density").record(0.002);
+            metrics::histogram!("tabellion_memory_calibration_stage_seconds", "stage" => "density")
+                .record(0.002);
             metrics::histogram!("tabellion_commit_seconds").record(1.0);
         });
-        assert_eq!(heard.take("memory_calibration_stage_seconds density").ms(0.5), 2.0);
-        assert_eq!(heard.take("memory_calibration_stage_seconds density").len(), 0);
+        assert_eq!(heard.take("tabellion_memory_calibration_stage_seconds density").ms(0.5), 2.0);
+        assert_eq!(heard.take("tabellion_memory_calibration_stage_seconds density").len(), 0);
         assert_eq!(heard.take("tabellion_commit_seconds").len(), 0);
     }
 }

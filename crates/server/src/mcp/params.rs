@@ -15,7 +15,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// The body of a write. Only its schema is used: arguments are read by `core::gate::read_write`, which lists all faults.
+/// The body of a write.
+// Only its schema is used: `core::gate::read_write` reads the arguments, and lists every fault.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only the schema is used")]

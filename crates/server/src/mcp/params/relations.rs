@@ -14,7 +14,8 @@ pub(in crate::mcp) struct WriteRelations {
     pub(in crate::mcp) relations: Vec<Value>,
 }
 
-/// One relation. Only its schema is used: `core::gate::read_relation` reads it.
+/// One relation: who or what is tied to whom or what, and how.
+// Only its schema is used: `core::gate::read_relation` reads the arguments.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only the schema is used")]

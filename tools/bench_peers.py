@@ -6,6 +6,10 @@
 PEERS.py measures the others: it prints one JSON line a system, and has the workload (`load`, `queries`). PYTHON has them
 and numpy installed.
 
+The texts of the workload are near-copies of one another (`fact 12 about topic 3 of user 5`), which a memory with gates takes
+for repetitions and corrections. Tabellion is given as many distinct texts of the same length in their place, one for each
+vector; who owns which, and every vector, stay as they are.
+
 Tabellion's writes are measured by its own benchmark, over REST, by 64 writers (and by one). Its searches run on the
 workload of the others, in a server whose embedding endpoint is a process of this script that knows the vector of each
 text: both store the same vectors. Each user of the workload is a user here, with an agent and a key. A search is one
@@ -21,6 +25,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import random
 import socket
 import subprocess
 import sys
@@ -31,6 +36,9 @@ import time
 WANTED = {"chroma": {"writes": 50.0, "search": 0.2}, "mem0": {"writes": 20.0, "search": 0.05}}
 ADMIN_KEY = "tab_of_a_benchmark_on_loopback_0123456789abcdef0123456789abcdef"
 HITS = 10
+SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
+# No rate limits a benchmark: one for each layer.
+NO_RATE = "[1000000000,1000000000,1000000000,1000000000,1000000000]"
 READY_SECONDS_MAX = 60
 VECTORS_SECONDS_MAX = 600
 
@@ -101,6 +109,18 @@ class Http:
         return json.loads(answer)
 
 
+def distinct(texts):
+    """For each text another of about its length, in words that no other of them has in this order."""
+    chance, taken, made = random.Random(7), set(), []
+    for text in texts:
+        words = []
+        while sum(map(len, words)) + len(words) < len(text) or " ".join(words) in taken:
+            words.append("".join(chance.choices(SYLLABLES, k=3)))
+        taken.add(" ".join(words))
+        made.append(" ".join(words))
+    return made
+
+
 def answer_embeddings(listening, vectors):
     """Serves OpenAI's form of embeddings: the JSON of each text's vector is known beforehand."""
 
@@ -150,6 +170,7 @@ def serving(binary, data, embeddings_port, dimensions):
     setting = {
         "TABELLION_ADMIN_KEY": ADMIN_KEY,
         "TABELLION_LOG__LEVEL": "error",
+        "TABELLION_GOVERNANCE__WRITES_PER_MINUTE": NO_RATE,
         "TABELLION_EMBEDDING__PROVIDER": "http",
         "TABELLION_EMBEDDING__URL": f"http://127.0.0.1:{embeddings_port}/v1",
         "TABELLION_EMBEDDING__MODEL": "known",
@@ -231,7 +252,7 @@ def own(module, given):
     """Tabellion's row, in the form of the others."""
     np = module.np
     texts, vectors, users = module.load(given.n + given.writes)
-    texts, vectors, users = texts[: given.n], vectors[: given.n], users[: given.n]
+    texts, vectors, users = distinct(texts[: given.n]), vectors[: given.n], users[: given.n]
     asked, asking = module.queries(vectors, users, given.queries)
     speeds = writes(given.bin, given.seconds)
     with (

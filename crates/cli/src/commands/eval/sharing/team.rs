@@ -4,7 +4,7 @@
 use super::oracle::{Model, Outcome, Sharing};
 use super::script::{Ask, Fact, Script, Step};
 use crate::commands::cast::told;
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,6 +15,11 @@ use tabellion_engine::ports::{Advisers, SystemClock, SystemEntropy};
 use tabellion_engine::reply::{EdgeTerms, Found, ListQuery, SearchQuery};
 use tabellion_engine::{AuditReads, Call, Engine, EngineLimits, Governance, Options, Turns};
 use tabellion_models::Hashed;
+
+/// A word that nobody writes.
+const NOWHERE: &str = "nowheretobefound";
+/// Times that a search is asked to wait for a write, each as long as the engine waits.
+const WAITS_MAX: usize = 60;
 
 /// What a script came to.
 #[derive(Debug, Default)]
@@ -184,6 +189,7 @@ impl<'a> Team<'a> {
         let draft = read_write(body).map_err(told)?;
         let written = self.engine.import(call, draft, Turns::default().give()).await.map_err(told)?;
         let first = written.id.context("a write was put off")?.to_string();
+        self.until_found(call, written.token).await?;
         self.model.remember(ask, fact.resource, &first, wish == TierWish::Shared);
         ensure!(
             written.shared.is_some() == (wish == TierWish::Both),
@@ -193,6 +199,26 @@ impl<'a> Team<'a> {
             self.model.remember(ask, fact.resource, &copy.to_string(), true);
         }
         Ok(())
+    }
+
+    /// Waits until searches know what was written: the next need for it would otherwise be written a second time, and refused as
+    /// a duplicate. Nothing is looked for, so that nothing is disclosed by waiting.
+    async fn until_found(&self, call: &Call, token: Option<String>) -> Result<()> {
+        for _ in 0..WAITS_MAX {
+            let query = SearchQuery {
+                query: Some(NOWHERE.to_owned()),
+                mode: Some("lexical".to_owned()),
+                k: Some(1),
+                min_token: token.clone(),
+                ..SearchQuery::default()
+            };
+            match self.engine.search(call, query).await {
+                Ok(_) => return Ok(()),
+                Err(refusal) if refusal.code == Code::MinTokenTimeout => {}
+                Err(refusal) => return Err(told(refusal)),
+            }
+        }
+        bail!("the index did not catch up with a write")
     }
 
     /// Holds what every pair can list against the model, and tells how many ids are there that should not be, or are not.

@@ -2,7 +2,7 @@
 
 use crate::config::ConfigError;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tabellion_engine::ports::Embedder;
@@ -73,6 +73,34 @@ impl Embedding {
             Provider::Http if self.seconds_max == 0 => unset("seconds_max"),
             Provider::Auto | Provider::Minilm | Provider::Http | Provider::Hashed | Provider::None => Ok(()),
         }
+    }
+
+    /// The same setting, with the folder of this name beside the data directory where there is none here: programs that start
+    /// their servers themselves do so from anywhere.
+    #[must_use]
+    pub fn beside(&self, data: &Path) -> Self {
+        let beside = data.parent().unwrap_or(data).join(&self.folder);
+        let is_beside = self.folder.is_relative() && !self.folder.exists() && beside.is_dir();
+        let folder = if is_beside { beside } else { self.folder.clone() };
+        Self { folder, ..self.clone() }
+    }
+
+    /// Says why texts are compared by hashed words and not by meaning, if they are.
+    #[must_use]
+    pub fn shortfall(&self, embedder: Option<&dyn Embedder>) -> Option<String> {
+        if !embedder.is_some_and(|embedder| embedder.model().starts_with("hashed")) {
+            return None;
+        }
+        let why = match self.provider {
+            Provider::Auto => format!(
+                "no embedding model in {}: tools/fetch_model.py fetches one, and --model or TABELLION_EMBEDDING__FOLDER names its folder",
+                self.folder.display()
+            ),
+            Provider::Minilm | Provider::Http | Provider::Hashed | Provider::None => {
+                "embedding.provider says so".to_owned()
+            }
+        };
+        Some(format!("texts are compared by hashed words, which finds less ({why})"))
     }
 
     /// The model, ready to be asked; none if none is wanted. Reads files; asks no endpoint.

@@ -182,7 +182,7 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
     let trusted = Trusted::open(&config.identity)?;
     let clock = config.test_clock.then(|| Arc::new(ManualClock::at(SystemClock.now())));
     let advisers = config.advisers(&secrets, &tokio::runtime::Handle::current())?;
-    let (embedding, key) = (config.embedding.clone(), secrets.embedding_key);
+    let (embedding, key) = (config.embedding.beside(&config.data), secrets.embedding_key);
     let embedder = tokio::task::spawn_blocking(move || embedding.open(key));
     let embedder = embedder.await.map_err(|_| ServeError::Lost)??;
     if let Some(embedder) = &embedder {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use tabellion_core::error::Code;
 use tabellion_engine::ports::{SystemClock, SystemEntropy};
 use tabellion_engine::{AuditReads, Engine, EngineLimits, Options};
+use tabellion_server::config::EmbeddingFlags;
 use tabellion_server::{Config, Flags, Secrets, Trusted};
 use tabellion_store::DataDir;
 use tokio::runtime::Runtime;
@@ -40,6 +41,7 @@ const SERVER_ERROR: i32 = -32000;
 Examples:
   tabellion mcp
   tabellion mcp --data data
+  tabellion mcp --data data --model model
 
 In the settings of an MCP client:
   {\"mcpServers\": {\"memory\": {\"command\": \"tabellion\", \"args\": [\"mcp\"], \"env\": {\"TABELLION_KEY\": \"tab_…\"}}}}")]
@@ -47,11 +49,14 @@ pub(crate) struct Mcp {
     /// Open this data directory instead of asking a server
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// The folder with the files of MiniLM (default: model, here or beside the data directory)
+    #[arg(long, value_name = "DIR", requires = "data")]
+    model: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Mcp, context: &Context) -> anyhow::Result<ExitCode> {
     match &args.data {
-        Some(data) => serve(data, context),
+        Some(data) => serve(data, args.model.clone(), context),
         None => {
             let client = context.client()?;
             let mut relay = Relay { client: &client, output: &context.output, session: None, protocol: None };
@@ -66,18 +71,23 @@ pub(super) fn run(args: &Mcp, context: &Context) -> anyhow::Result<ExitCode> {
 }
 
 /// This process is the server, for one client.
-fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
+fn serve(data: &Path, model: Option<PathBuf>, context: &Context) -> anyhow::Result<ExitCode> {
     let secrets = Secrets::from_env()?;
     let given = context.api_key.clone().or_else(|| secrets.admin_key.clone());
     if given.is_none() && DataDir::at(data).tenants().is_ok_and(|tenants| !tenants.is_empty()) {
         bail!("{} is there already: set TABELLION_KEY to a key of it", data.display());
     }
-    let flags = Flags { data: Some(data.to_owned()), ..Flags::default() };
+    let embedding = EmbeddingFlags { folder: model, ..EmbeddingFlags::default() };
+    let flags = Flags { data: Some(data.to_owned()), embedding, ..Flags::default() };
     let config = Config::load(None, &flags)?;
     let trusted = Trusted::open(&config.identity)?;
     let runtime = Runtime::new().context("cannot start threads")?;
     let advisers = config.advisers(&secrets, runtime.handle())?;
-    let embedder = config.embedding.open(secrets.embedding_key)?;
+    let embedding = config.embedding.beside(data);
+    let embedder = embedding.open(secrets.embedding_key)?;
+    if let Some(shortfall) = embedding.shortfall(embedder.as_deref()) {
+        context.output.complain(&Complaint::Hint(shortfall));
+    }
     let options = Options {
         embedder,
         data: Some(data.to_owned()),

@@ -5,9 +5,11 @@
 use crate::failure::Failure;
 use crate::trust_store;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tabellion_server::readable::{Readable, ids_in, is_short_id, short_ids_in};
 use ureq::http::{Request, Response};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body};
@@ -26,6 +28,7 @@ pub(crate) struct Client {
     agent: Agent,
     url: String,
     key: Option<String>,
+    names: bool,
 }
 
 /// What a server answered with success.
@@ -37,6 +40,16 @@ pub(crate) struct Reply {
     pub(crate) text: String,
     /// The body as JSON; null if it is none.
     pub(crate) value: Value,
+}
+
+/// An answer as people read it: names and the beginnings of ids.
+pub(crate) fn readable(answer: &Value) -> Value {
+    let names = answer.get("names").cloned().unwrap_or_default();
+    let mut shown = Readable::of(&ids_in(answer), &names).answer(answer);
+    if let (Value::Object(members), true) = (&mut shown, names.is_object()) {
+        members.remove("names");
+    }
+    shown
 }
 
 /// One request.
@@ -110,7 +123,7 @@ impl Client {
                 .root_certs(RootCerts::from(trust_store::roots(ca_cert)?));
             config = config.tls_config(tls.build());
         }
-        Ok(Self { agent: config.build().new_agent(), url, key })
+        Ok(Self { agent: config.build().new_agent(), url, key, names: false })
     }
 
     /// The address it asks.
@@ -120,11 +133,25 @@ impl Client {
 
     /// The same server, asked by someone else.
     pub(crate) fn acting_with(&self, key: &str) -> Self {
-        Self { agent: self.agent.clone(), url: self.url.clone(), key: Some(key.to_owned()) }
+        Self {
+            agent: self.agent.clone(),
+            url: self.url.clone(),
+            key: Some(key.to_owned()),
+            names: self.names,
+        }
+    }
+
+    /// The same client, which is sent names beside ids.
+    pub(crate) fn preferring_names(self) -> Self {
+        Self { names: true, ..self }
     }
 
     /// The answer, if it is one of success.
     pub(crate) fn ask(&self, ask: Ask<'_>) -> Result<Reply, Failure> {
+        self.exchange(self.with_whole_ids(ask)?)
+    }
+
+    fn exchange(&self, ask: Ask<'_>) -> Result<Reply, Failure> {
         let response = self.send(ask)?;
         let status = response.status().as_u16();
         let retry_after = header(&response, "retry-after").and_then(|text| text.parse().ok());
@@ -133,7 +160,60 @@ impl Client {
         if (200..300).contains(&status) {
             Ok(Reply { status, text, value })
         } else {
+            let value = if self.names { readable(&value) } else { value };
             Err(Failure::refused(status, text, value, retry_after, self.key.is_some()))
+        }
+    }
+
+    /// The same request with whole ids where only their beginnings were given.
+    fn with_whole_ids<'a>(&self, mut ask: Ask<'a>) -> Result<Ask<'a>, Failure> {
+        let mut segments = Vec::new();
+        for segment in ask.path.split('/') {
+            let (id, verb) = segment.split_once(':').map_or((segment, None), |(id, verb)| (id, Some(verb)));
+            let id = if is_short_id(id) { self.whole_id(id)? } else { id.to_owned() };
+            segments.push(verb.map_or(id.clone(), |verb| format!("{id}:{verb}")));
+        }
+        ask.path = segments.join("/");
+        for (_, value) in &mut ask.query {
+            if is_short_id(value) {
+                *value = self.whole_id(value)?;
+            }
+        }
+        if let Some(("application/json", bytes)) = &ask.body
+            && let Ok(body) = serde_json::from_slice::<Value>(bytes)
+        {
+            let short = short_ids_in(&body);
+            let whole = short.iter().map(|id| Ok(((*id).to_owned(), self.whole_id(id)?)));
+            let whole: BTreeMap<String, String> = whole.collect::<Result<_, Failure>>()?;
+            if !whole.is_empty() {
+                return Ok(ask.json(&Readable::whole(whole).answer(&body)));
+            }
+        }
+        Ok(ask)
+    }
+
+    /// The one id that begins so and that this key can see. None: it stays as it is, and is missing like any other.
+    fn whole_id(&self, short: &str) -> Result<String, Failure> {
+        let found = match self.exchange(Ask::new("GET", "/v1/ids").with("prefix", Some(short))) {
+            Ok(found) => found,
+            Err(Failure::Refused { .. }) => return Ok(short.to_owned()),
+            Err(failure) => return Err(failure),
+        };
+        let ids: Vec<&str> = found
+            .value
+            .get("ids")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        match ids.as_slice() {
+            [] => Ok(short.to_owned()),
+            [id] => Ok((*id).to_owned()),
+            several => Err(Failure::Ambiguous {
+                short: short.to_owned(),
+                ids: several.iter().map(|id| (*id).to_owned()).collect(),
+            }),
         }
     }
 
@@ -142,6 +222,9 @@ impl Client {
         let mut request = Request::builder().method(ask.method).uri(target(&self.url, &ask.path, &ask.query));
         if let Some(key) = &self.key {
             request = request.header("authorization", format!("Bearer {key}"));
+        }
+        if self.names {
+            request = request.header("prefer", "names");
         }
         for (name, value) in &ask.headers {
             request = request.header(*name, value);

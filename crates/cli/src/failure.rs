@@ -23,6 +23,13 @@ pub(crate) enum Failure {
         /// Whether a credential was sent.
         with_key: bool,
     },
+    /// The beginning of an id is that of several.
+    Ambiguous {
+        /// What was given.
+        short: String,
+        /// The ids that begin so.
+        ids: Vec<String>,
+    },
     /// No answer came.
     Unreachable {
         /// Where it was sought.
@@ -49,7 +56,7 @@ impl Failure {
     pub(crate) fn unreachable(url: &str, cause: ureq::Error) -> Self {
         let is_refused = matches!(&cause, ureq::Error::Io(io) if io.kind() == io::ErrorKind::ConnectionRefused)
             || matches!(&cause, ureq::Error::ConnectionFailed);
-        Self::Unreachable { url: url.to_owned(), cause: cause.to_string(), is_refused }
+        Self::Unreachable { url: url.to_owned(), cause: plain_cause(&cause.to_string()), is_refused }
     }
 
     /// The code of a refusal.
@@ -58,6 +65,7 @@ impl Failure {
             Self::Refused { refusal, .. } => {
                 refusal.get("code").and_then(Value::as_str).unwrap_or("UNEXPECTED")
             }
+            Self::Ambiguous { .. } => "AMBIGUOUS_ID",
             Self::Unreachable { .. } => "UNREACHABLE",
         }
     }
@@ -66,7 +74,7 @@ impl Failure {
     pub(crate) fn worth_waiting(&self) -> Option<u64> {
         match self {
             Self::Refused { status: 429 | 503, retry_after_s, .. } => Some(retry_after_s.unwrap_or(1)),
-            Self::Refused { .. } | Self::Unreachable { .. } => None,
+            Self::Refused { .. } | Self::Ambiguous { .. } | Self::Unreachable { .. } => None,
         }
     }
 
@@ -77,6 +85,7 @@ impl Failure {
                 Some(format!("try again in {seconds} s; nothing was written"))
             }
             Self::Refused { refusal, with_key, .. } => hint_of(self.code(), *with_key, refusal),
+            Self::Ambiguous { .. } => Some("give more of it; --ids shows whole ids".into()),
             Self::Unreachable { is_refused: true, .. } => Some(
                 "is the server running? start it with `tabellion serve`, or name another with --url or TABELLION_URL".into(),
             ),
@@ -88,7 +97,7 @@ impl Failure {
     fn as_json(&self) -> String {
         match self {
             Self::Refused { text, refusal, .. } if refusal.is_object() => text.clone(),
-            Self::Refused { .. } | Self::Unreachable { .. } => {
+            Self::Refused { .. } | Self::Ambiguous { .. } | Self::Unreachable { .. } => {
                 json!({"code": self.code(), "message": self.to_string(), "errors": []}).to_string()
             }
         }
@@ -97,7 +106,7 @@ impl Failure {
     fn faults(&self) -> &[Value] {
         match self {
             Self::Refused { refusal, .. } => faults_of(refusal),
-            Self::Unreachable { .. } => &[],
+            Self::Ambiguous { .. } | Self::Unreachable { .. } => &[],
         }
     }
 
@@ -133,6 +142,9 @@ impl std::fmt::Display for Failure {
                     write!(f, "the server answered {status}: {}", text.chars().take(200).collect::<String>())
                 }
             },
+            Self::Ambiguous { short, ids } => {
+                write!(f, "{short} is the beginning of {} ids: {}", ids.len(), ids.join(", "))
+            }
             Self::Unreachable { url, is_refused: true, .. } => write!(f, "nothing answers at {url}"),
             Self::Unreachable { url, cause, .. } => write!(f, "no answer from {url}: {cause}"),
         }
@@ -140,6 +152,31 @@ impl std::fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+/// What the TLS library calls a certificate that is not trusted, and what a person calls it.
+const CERTIFICATE: [(&str, &str); 6] = [
+    (
+        "UnknownIssuer",
+        "nobody that is trusted here issued the server's certificate; --ca-cert FILE names who did",
+    ),
+    (
+        "CaUsedAsEndEntity",
+        "the server's certificate is that of an authority, which may not serve; issue one for the server",
+    ),
+    ("Expired", "the server's certificate has expired"),
+    ("NotValidYet", "the server's certificate is not valid yet"),
+    ("NotValidForName", "the server's certificate is for another name"),
+    ("Revoked", "the server's certificate was revoked"),
+];
+
+/// A cause without the names of our libraries' types.
+fn plain_cause(cause: &str) -> String {
+    if !cause.contains("invalid peer certificate") {
+        return cause.to_owned();
+    }
+    let known = CERTIFICATE.iter().find(|(name, _)| cause.contains(name));
+    known.map_or("the server's certificate is not accepted", |(_, plain)| plain).to_owned()
+}
 
 /// The faults that a refusal lists.
 pub(crate) fn faults_of(refusal: &Value) -> &[Value] {
@@ -161,7 +198,7 @@ pub(crate) fn fault_line(fault: &Value) -> String {
 }
 
 /// What helps with each code; `{request_id}` is put in by the caller.
-const HINTS: [(&str, &str); 49] = [
+const HINTS: &[(&str, &str)] = &[
     ("FORBIDDEN", "this needs another role; `tabellion whoami` shows yours"),
     (
         "PAIR_REQUIRED",
@@ -240,14 +277,42 @@ const HINTS: [(&str, &str); 49] = [
     ("EXACT_DUPLICATE", "it is known already; to change it, say --update ID"),
     ("STRUCTURAL_CONFLICT", "the same statement is known with other fields; to change it, say --update ID"),
     ("SEMANTIC_CONFLICT", "the same meaning is known with other fields; to change it, say --update ID"),
+    ("STRUCTURAL_DUPLICATE", "it is known already; to change it, say --update ID"),
+    ("SEMANTIC_DUPLICATE", "it is known already in other words; to change it, say --update ID"),
+    ("GONE", "the content was destroyed for good; `tabellion history ID` shows what stood there"),
+    ("TOO_LARGE", "send less at once; `tabellion import` takes files of any length, line by line"),
+    ("OUTCOME_KNOWN", "it was reported before; nothing is left to do"),
+    (
+        "EMBEDDER_UNAVAILABLE",
+        "the server's embedding model gives no answer; try again, or use --mode lexical",
+    ),
+    ("RATE_EXCEEDED", "slow down; `tabellion writes list` shows what waits"),
+    ("RETRY_EXHAUSTED", "the write was tried often enough; write it again later"),
+    ("TESTS_FAILED", "mend the text until its --test holds; the faults above name what does not"),
+    ("GATE_REJECTED", "a gate of the operator refused it; the message has its reason"),
+    ("GATE_DEFERRED", "it is kept and tried again by itself: `tabellion writes list`"),
+    ("GATE_UNREACHABLE", "it is kept and tried again by itself: `tabellion writes list`"),
+    ("SCRIBE_UNREACHABLE", "it is kept and tried again by itself: `tabellion writes list`"),
+    ("CONSENSUS_MISSING", "add --evidence whose excerpt says what the text says"),
+    ("OUT_OF_BOUNDS", "`tabellion policy list` shows where this agent may write"),
+    ("KNOWLEDGE_DENIES", "the operator's knowledge base has another value; correct the text"),
+    ("RESOURCE_NOT_CONFIGURED", "the operator names its address in the configuration, under [[resources]]"),
+    ("RESOURCE_UNAVAILABLE", "try again later; the server's log has the cause"),
+    ("RESOURCE_FAILED", "change what was asked of it; the message has its own words"),
+    ("ORCHESTRATOR_OFF", "the operator switches it on in the configuration, under [orchestrator]"),
     ("INTERNAL", "a fault of the server; its log has the details under the request id {request_id}"),
 ];
 
 /// What helps to find what is no item, by what the message calls it.
-const NOT_FOUND: [(&str, &str); 3] = [
+const NOT_FOUND: &[(&str, &str)] = &[
     ("review", "`tabellion review list --state all` shows those that this key can see"),
     ("write", "`tabellion writes list` shows those that are kept for this key"),
     ("agent", "`tabellion agent list` shows the agents of this tenant"),
+    ("user", "`tabellion user list` shows the users of this tenant"),
+    ("resource", "`tabellion resource list` shows the resources of this tenant"),
+    ("role", "`tabellion role list` shows the roles of this tenant"),
+    ("key", "`tabellion key list` shows the keys of this tenant"),
+    ("policy", "`tabellion policy list` shows the policies of this tenant"),
 ];
 
 fn hint_of(code: &str, with_key: bool, refusal: &Value) -> Option<String> {
@@ -302,7 +367,7 @@ fn lines(error: &anyhow::Error) -> Vec<Line> {
     };
     let headline = match failure {
         Failure::Refused { .. } => format!("{}: {failure}", failure.code()),
-        Failure::Unreachable { .. } => failure.to_string(),
+        Failure::Ambiguous { .. } | Failure::Unreachable { .. } => failure.to_string(),
     };
     let (inner, outer) = (failure.to_string(), error.to_string());
     let around = (inner != outer).then_some(Line::Fault(outer));
@@ -365,7 +430,7 @@ mod tests {
     #[test]
     fn hints_are_for_codes_that_exist() {
         for (code, _) in HINTS {
-            assert!(Code::ALL.iter().any(|known| known.as_str() == code), "{code}");
+            assert!(Code::ALL.iter().any(|known| known.as_str() == *code), "{code}");
         }
     }
 

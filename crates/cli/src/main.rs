@@ -57,6 +57,9 @@ struct Global {
     /// Certificates, as PEM, to trust for https (default: those of the system)
     #[arg(long, global = true, env = "TABELLION_CA_CERT", hide_env_values = true, value_name = "FILE")]
     ca_cert: Option<std::path::PathBuf>,
+    /// Show whole ids in tables, not names and the beginnings of ids
+    #[arg(long, global = true)]
+    ids: bool,
     /// Print JSON, as the server sent it
     #[arg(long, global = true)]
     json: bool,
@@ -75,15 +78,16 @@ struct Context {
 
 impl Context {
     fn client(&self) -> anyhow::Result<client::Client> {
-        client::Client::new(&self.url, self.api_key.clone(), self.ca_cert.as_deref())
+        let client = client::Client::new(&self.url, self.api_key.clone(), self.ca_cert.as_deref())?;
+        Ok(if self.output.shows_names() { client.preferring_names() } else { client })
     }
 }
 
 fn main() -> ExitCode {
     let Cli { global, command } = Cli::parse();
-    let Global { url, api_key, ca_cert, json, color } = global;
+    let Global { url, api_key, ca_cert, ids, json, color } = global;
     let api_key = api_key.filter(|key| !key.is_empty());
-    let context = Context { output: Output::new(json, color), url, api_key, ca_cert };
+    let context = Context { output: Output::new(json, color, ids), url, api_key, ca_cert };
     match commands::run(command, &context) {
         Ok(code) => code,
         Err(error) => failure::report(&error, &context.output),

@@ -7,7 +7,7 @@ mod sheet;
 
 pub(crate) use sheet::{Kind, Sheet};
 
-use crate::client::Reply;
+use crate::client::{Reply, readable};
 use crate::failure::Line;
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
@@ -30,6 +30,7 @@ pub(crate) enum When {
 /// Where answers go.
 pub(crate) struct Output {
     json: bool,
+    ids: bool,
     look: Look,
     styled_errors: bool,
 }
@@ -51,7 +52,7 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 
 impl Output {
     /// Output to stdout, as asked for.
-    pub(crate) fn new(json: bool, when: When) -> Self {
+    pub(crate) fn new(json: bool, when: When, ids: bool) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let styled = |is_terminal: bool| match when {
             When::Always => true,
@@ -60,12 +61,27 @@ impl Output {
         };
         let look =
             Look { styled: styled(io::stdout().is_terminal()), width: comfy_table::Table::new().width() };
-        Self { json, look, styled_errors: styled(io::stderr().is_terminal()) }
+        Self { json, ids, look, styled_errors: styled(io::stderr().is_terminal()) }
     }
 
     /// Whether programs read it.
     pub(crate) const fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// Whether people read it who want names and not ids.
+    pub(crate) const fn shows_names(&self) -> bool {
+        !self.json && !self.ids
+    }
+
+    /// A part of an answer as it is shown.
+    pub(crate) fn readable(&self, value: &Value) -> Value {
+        if self.shows_names() { readable(value) } else { value.clone() }
+    }
+
+    /// An answer as it is shown.
+    pub(crate) fn shown(&self, reply: &Reply) -> Value {
+        self.readable(&reply.value)
     }
 
     /// Prints one line.
@@ -82,7 +98,7 @@ impl Output {
 
     /// A table as it would be printed.
     pub(crate) fn rendered(&self, sheet: &Sheet) -> String {
-        sheet.render(self.look)
+        sheet.render_with(self.look, self.ids)
     }
 
     /// Prints JSON, indented and otherwise as it is.
@@ -95,7 +111,7 @@ impl Output {
         if self.json {
             self.raw_json(&reply.text)?;
         } else {
-            self.sheet(&of(&reply.value))?;
+            self.sheet(&of(&self.shown(reply)))?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -373,6 +373,22 @@ pub(crate) async fn list(tenant: &Tenant, call: &Call) -> Result<Vec<KeptReply>,
     tenant.read_done(call, "list_writes", Vec::new(), result).await
 }
 
+/// The ids of the caller's kept writes that begin so.
+pub(crate) fn ids(tenant: &Tenant, call: &Call, prefix: &str) -> Result<Vec<String>, Refusal> {
+    let author = author_bytes(&call.caller);
+    let rows = tenant.kept.store.of_author(&author, PAGE).map_err(|error| storage(&error))?;
+    let now = tenant.now();
+    let kept = rows.iter().filter(|kept| kept.due.is_some() || kept.ends > now);
+    Ok(kept.map(id_of).filter(|id| id.starts_with(prefix)).collect())
+}
+
+fn id_of(kept: &KeptWrite) -> String {
+    match kept.due {
+        Some(_) => DeferralId::from_bytes(kept.id).to_string(),
+        None => RefusalId::from_bytes(kept.id).to_string(),
+    }
+}
+
 /// One of the caller's kept writes.
 pub(crate) async fn get(tenant: &Tenant, call: &Call, id: &str) -> Result<KeptReply, Refusal> {
     let result = find(tenant, call, id).and_then(|kept| reply(tenant, &kept).ok_or_else(not_found));
@@ -407,10 +423,7 @@ fn reply(tenant: &Tenant, kept: &KeptWrite) -> Option<KeptReply> {
     let body = tenant.kept.read(kept)?;
     let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
     Some(KeptReply {
-        id: match kept.due {
-            Some(_) => DeferralId::from_bytes(kept.id).to_string(),
-            None => RefusalId::from_bytes(kept.id).to_string(),
-        },
+        id: id_of(kept),
         write: body.get("write").cloned().unwrap_or_default(),
         gate: text("gate"),
         code: text("code"),

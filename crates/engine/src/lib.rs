@@ -45,6 +45,7 @@ mod scribing;
 mod search;
 mod sequencer;
 mod sharing;
+mod short_ids;
 mod snapshot;
 mod tenant;
 mod trace;
@@ -496,6 +497,26 @@ impl Engine {
     /// When the trail cannot be written.
     pub async fn whoami(&self, call: &Call) -> Result<WhoAmI, Refusal> {
         identity::whoami(&*self.tenant(call)?, call).await
+    }
+
+    /// Completes the beginning of an id: every id that begins so and names something that the caller may see.
+    ///
+    /// # Errors
+    /// When it is not the beginning of an id, or the trail cannot be written.
+    pub async fn complete_id(&self, call: &Call, prefix: &str) -> Result<Vec<String>, Refusal> {
+        short_ids::complete(&*self.tenant(call)?, call, prefix).await
+    }
+
+    /// The names behind ids of an answer that the caller was given: of users, agents, resources and roles.
+    ///
+    /// # Errors
+    /// When the caller's tenant is gone.
+    pub fn names<'a>(
+        &self,
+        call: &Call,
+        ids: impl Iterator<Item = &'a str>,
+    ) -> Result<BTreeMap<String, String>, Refusal> {
+        Ok(short_ids::names(&*self.tenant(call)?, ids))
     }
 
     /// Reads the trail, newest first: one's own rows, or all of them for auditors.

@@ -104,6 +104,11 @@ impl Working {
         all.get(&pair(caller)).into_iter().flatten().filter(|item| lives(item, now)).cloned().collect()
     }
 
+    /// The ids of this pair's items.
+    pub(crate) fn ids(&self, caller: &Caller, now: Timestamp) -> Vec<ItemId> {
+        self.all(caller, now).into_iter().map(|item| item.id).collect()
+    }
+
     /// Forgets an item of this pair.
     pub(crate) fn remove(&self, caller: &Caller, id: ItemId, now: Timestamp) -> Option<ItemReply> {
         let mut all = self.0.lock();

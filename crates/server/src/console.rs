@@ -10,6 +10,7 @@ mod session;
 
 use crate::app::App;
 use crate::dossier::Dossier;
+use crate::readable::{Readable, ids_in};
 use crate::rest::dto::ReviewBody;
 use axum::Router;
 use axum::extract::{Path, Request, State};
@@ -24,9 +25,9 @@ use session::Sessions;
 use std::sync::Arc;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::time::Timestamp;
-use tabellion_engine::Call;
 use tabellion_engine::ports::{Clock, SystemClock};
 use tabellion_engine::reply::{Ground, ReviewReply, Verdict, WriteStatus};
+use tabellion_engine::{Call, Engine};
 use tokio::time::Instant;
 
 /// The built-in agent through which a person acts whose key names none.
@@ -227,7 +228,18 @@ async fn dossier(console: &Console, call: &Call, id: &str) -> Result<Dossier, Re
             items.push((id, json!({"text": item.content.text})));
         }
     }
-    Ok(Dossier::of(&review, &items, console.now()))
+    let readable = readable(engine, call, &review);
+    let items: Vec<(String, Value)> =
+        items.into_iter().map(|(id, item)| (readable.text(&id), item)).collect();
+    // The page is reached by the whole id.
+    Ok(Dossier { id: own_id(id), ..Dossier::of(&readable.answer(&review), &items, console.now()) })
+}
+
+/// Names in place of the ids of a review.
+fn readable(engine: &Engine, call: &Call, review: &Value) -> Readable {
+    let ids = ids_in(review);
+    let names = engine.names(call, ids.iter().copied()).unwrap_or_default();
+    Readable::of(&ids, &json!(names))
 }
 
 /// A review as REST sends it.

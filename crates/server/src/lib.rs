@@ -17,6 +17,7 @@ pub mod mcp;
 mod metrics;
 pub mod models;
 mod rate;
+pub mod readable;
 mod refusal;
 mod resources;
 mod rest;

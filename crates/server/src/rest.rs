@@ -6,6 +6,7 @@ pub(crate) mod body;
 pub(crate) mod call;
 pub(crate) mod convert;
 pub(crate) mod dto;
+mod names;
 mod openapi;
 mod params;
 mod path;
@@ -17,9 +18,10 @@ pub(crate) use routes::probes::{healthz, readiness};
 use crate::app::App;
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
+use axum::middleware;
 use axum::routing::{delete, get, post, put};
 use routes::{
-    access, ask, batch, events, govern, items, principals, probes, relations, reverify, reviews, roles,
+    access, ask, batch, events, govern, ids, items, principals, probes, relations, reverify, reviews, roles,
     token, trail, trust, writes,
 };
 use std::sync::Arc;
@@ -45,6 +47,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/keys/{id}", delete(principals::revoke_key))
         .route("/v1/whoami", get(principals::whoami))
         .route("/v1/token", post(token::exchange_token))
+        .route("/v1/ids", get(ids::complete_id))
         .route("/v1/items", get(items::list_items).post(items::write_item))
         .route("/v1/items:batch", post(batch::write_batch))
         .route("/v1/items:reverify", post(reverify::reverify_items))
@@ -97,6 +100,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/proofs/inclusion", get(trail::prove_inclusion))
         .route("/v1/proofs/consistency", get(trail::prove_consistency))
         .method_not_allowed_fallback(path::wrong_method)
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), names::add_names))
         .with_state(app)
 }
 

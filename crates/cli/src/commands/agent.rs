@@ -177,7 +177,8 @@ fn act(
 
 fn show_feedback(context: &Context, reply: &Reply) -> anyhow::Result<ExitCode> {
     context.output.reply(reply, decided)?;
-    let rejections = rows(&reply.value, "rejections");
+    let shown = context.output.shown(reply);
+    let rejections = rows(&shown, "rejections");
     if !context.output.is_json() && !rejections.is_empty() {
         context.output.line(format!("\n{}", context.output.strong("Refused by people")))?;
         context.output.sheet(&refused(rejections))?;
@@ -226,7 +227,7 @@ fn suspended(agent: &Value) -> String {
 
 fn sheet(agents: &[Value]) -> Sheet {
     let columns = [
-        ("id", Kind::Word),
+        ("id", Kind::Id),
         ("name", Kind::Word),
         ("status", Kind::State),
         ("suspended", Kind::Text),

@@ -39,8 +39,8 @@ fn trail(value: &Value) -> Sheet {
         ("time", Kind::Time),
         ("action", Kind::Word),
         ("outcome", Kind::State),
-        ("user", Kind::Glance),
-        ("agent", Kind::Glance),
+        ("user", Kind::Word),
+        ("agent", Kind::Word),
         ("ids", Kind::Text),
     ];
     let mut sheet = Sheet::new(columns).or("no rows");

@@ -134,7 +134,7 @@ fn server(context: &Context, is_aside: bool) -> Vec<Check> {
             let check = if is_aside { Check::warn } else { Check::fail };
             vec![check("server", failure.to_string(), mend)]
         }
-        Err(failure @ Failure::Refused { .. }) => {
+        Err(failure @ (Failure::Refused { .. } | Failure::Ambiguous { .. })) => {
             let mend = "it is starting, stopping or cannot write; its log on stderr says which";
             vec![Check::fail(
                 "server",

@@ -144,7 +144,7 @@ pub(super) fn run(args: &Resource, context: &Context) -> anyhow::Result<ExitCode
 
 fn sheet(resources: &[Value]) -> Sheet {
     let columns = [
-        ("id", Kind::Word),
+        ("id", Kind::Id),
         ("name", Kind::Word),
         ("kind", Kind::Word),
         ("description", Kind::Text),

@@ -27,7 +27,8 @@ pub(super) fn run(Reverify {}: &Reverify, context: &Context) -> anyhow::Result<E
         context.output.line(total.to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
-    context.output.sheet(&flagged::sheet(rows(&total, "flagged")))?;
+    let shown = context.output.readable(&total);
+    context.output.sheet(&flagged::sheet(rows(&shown, "flagged")))?;
     let [checked, passed, failed, aged] = COUNTS.map(|name| field(&total, name));
     context.output.line(format!(
         "{checked} looked at: {passed} stand, {failed} do not, {aged} need fresher evidence"

@@ -45,7 +45,7 @@ pub(super) fn run(args: &Trust, context: &Context) -> anyhow::Result<ExitCode> {
     if context.output.is_json() {
         context.output.raw_json(&reply.text)?;
     } else {
-        context.output.line(page(&reply.value, &context.output))?;
+        context.output.line(page(&context.output.shown(&reply), &context.output))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -146,7 +146,7 @@ mod tests {
     use serde_json::json;
 
     fn shown(value: &Value) -> String {
-        page(value, &Output::new(false, When::Never))
+        page(value, &Output::new(false, When::Never, false))
     }
 
     /// CAL-41: whoever does not audit is shown what waits, and no column of numbers is filled.

@@ -118,7 +118,7 @@ pub(super) fn run(args: &User, context: &Context) -> anyhow::Result<ExitCode> {
 
 fn sheet(users: &[Value]) -> Sheet {
     let columns = [
-        ("id", Kind::Word),
+        ("id", Kind::Id),
         ("name", Kind::Word),
         ("role", Kind::Word),
         ("status", Kind::State),

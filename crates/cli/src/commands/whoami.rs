@@ -15,7 +15,8 @@ pub(super) fn run(_args: &WhoAmI, context: &Context) -> anyhow::Result<ExitCode>
     context.output.reply(&reply, |value| {
         let mut sheet = Sheet::facts();
         let named = |who: &str| {
-            format!("{} {}", field(value, &format!("/{who}/name")), field(value, &format!("/{who}/id")))
+            let [name, id] = ["name", "id"].map(|part| field(value, &format!("/{who}/{part}")));
+            if name == id { name } else { format!("{name} {id}") }
         };
         sheet.fact("user", named("user"));
         sheet.fact("agent", named("agent"));

@@ -8,8 +8,6 @@ use comfy_table::{
 
 /// Characters of a long text in a table.
 const TEXT_CHARS_MAX: usize = 240;
-/// Characters of an id that is only told apart from others.
-const GLANCE_CHARS_MAX: usize = 10;
 /// Lines that a row may take on a terminal.
 const ROW_LINES_MAX: usize = 4;
 
@@ -18,8 +16,8 @@ const ROW_LINES_MAX: usize = 4;
 pub(crate) enum Kind {
     /// An id or a short word: never broken over lines, so that it can be copied.
     Word,
-    /// An id that is only told apart from others: cut on a terminal.
-    Glance,
+    /// An id of what has a name beside it: shown only with `--ids`.
+    Id,
     /// A number.
     Number,
     /// A moment, shown to the second.
@@ -75,6 +73,25 @@ impl Sheet {
         }
     }
 
+    /// The table as text, with or without the columns of ids.
+    pub(crate) fn render_with(&self, look: Look, ids: bool) -> String {
+        if ids || !self.kinds.contains(&Kind::Id) {
+            return self.render(look);
+        }
+        fn kept<T: Clone>(kinds: &[Kind], cells: &[T]) -> Vec<T> {
+            let cells = cells.iter().zip(kinds).filter(|(_, kind)| **kind != Kind::Id);
+            cells.map(|(cell, _)| cell.clone()).collect()
+        }
+        let without = Self {
+            titles: kept(&self.kinds, &self.titles),
+            kinds: kept(&self.kinds, &self.kinds),
+            rows: self.rows.iter().map(|row| kept(&self.kinds, row)).collect(),
+            empty: self.empty,
+            named: self.named,
+        };
+        without.render(look)
+    }
+
     /// The table as text.
     pub(crate) fn render(&self, look: Look) -> String {
         if self.rows.is_empty() {
@@ -85,7 +102,7 @@ impl Sheet {
             table.set_header(self.titles.iter().map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
         }
         for cells in &self.rows {
-            let mut row = Row::from(self.cells(cells, look.width.is_some()));
+            let mut row = Row::from(self.cells(cells));
             if look.width.is_some() && !self.kinds.contains(&Kind::Whole) {
                 row.max_height(ROW_LINES_MAX);
             }
@@ -93,10 +110,7 @@ impl Sheet {
         }
         for (column, kind) in table.column_iter_mut().zip(&self.kinds) {
             column.set_padding((0, 2));
-            if matches!(
-                kind,
-                Kind::Word | Kind::Glance | Kind::Time | Kind::Date | Kind::State | Kind::Number
-            ) {
+            if matches!(kind, Kind::Word | Kind::Id | Kind::Time | Kind::Date | Kind::State | Kind::Number) {
                 column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }
@@ -121,13 +135,13 @@ impl Sheet {
         table
     }
 
-    fn cells<'a>(&'a self, cells: &'a [String], on_terminal: bool) -> impl Iterator<Item = Cell> + 'a {
+    fn cells<'a>(&'a self, cells: &'a [String]) -> impl Iterator<Item = Cell> + 'a {
         cells.iter().zip(&self.kinds).enumerate().map(move |(place, (text, kind))| {
-            let shown = clean(&shown(text, *kind, on_terminal));
+            let shown = clean(&shown(text, *kind));
             let cell = match kind {
                 Kind::Number => Cell::new(shown).set_alignment(CellAlignment::Right),
                 Kind::State => tinted(shown),
-                Kind::Word | Kind::Glance | Kind::Time | Kind::Date | Kind::Text | Kind::Whole => {
+                Kind::Word | Kind::Id | Kind::Time | Kind::Date | Kind::Text | Kind::Whole => {
                     Cell::new(shown)
                 }
             };
@@ -136,14 +150,22 @@ impl Sheet {
     }
 }
 
-fn shown(text: &str, kind: Kind, on_terminal: bool) -> String {
+fn shown(text: &str, kind: Kind) -> String {
     match kind {
-        Kind::Glance if on_terminal => at_most(text, GLANCE_CHARS_MAX),
         Kind::Time => to_the_second(text),
         Kind::Date => text.split('T').next().unwrap_or_default().to_owned(),
         Kind::Text => one_line(text),
-        Kind::Word | Kind::Glance | Kind::Number | Kind::Whole | Kind::State => text.to_owned(),
+        Kind::Word | Kind::Whole if is_time(text) => to_the_second(text),
+        Kind::Word | Kind::Id | Kind::Number | Kind::Whole | Kind::State => text.to_owned(),
     }
+}
+
+/// Whether a text is a moment as the server writes it.
+fn is_time(text: &str) -> bool {
+    text.len() == 27
+        && text.ends_with('Z')
+        && text.as_bytes().get(10) == Some(&b'T')
+        && text.as_bytes().get(19) == Some(&b'.')
 }
 
 /// `2026-11-15T00:00:00.000000Z` as `2026-11-15 00:00:00Z`.
@@ -226,13 +248,12 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_cut_only_where_room_is_short() {
-        let mut sheet = Sheet::new([("user", Kind::Glance)]);
-        sheet.row(["usr_v7lvdmk7em7l5qhu7mctspboom".into()]);
-        assert!(sheet.render(Look { styled: false, width: Some(80) }).ends_with("usr_v7lvdm…"));
-        assert!(
-            sheet.render(Look { styled: false, width: None }).ends_with("usr_v7lvdmk7em7l5qhu7mctspboom")
-        );
+    fn ids_beside_names_are_shown_only_if_asked_for() {
+        let mut sheet = Sheet::new([("id", Kind::Id), ("name", Kind::Word)]);
+        sheet.row(["usr_v7lvdmk7em7l5qhu7mctspboom".into(), "ana".into()]);
+        let look = Look { styled: false, width: None };
+        assert!(!sheet.render_with(look, false).contains("usr_"));
+        assert!(sheet.render_with(look, true).contains("usr_v7lvdmk7em7l5qhu7mctspboom"));
     }
 
     #[test]

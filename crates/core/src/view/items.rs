@@ -282,6 +282,11 @@ impl ItemsView {
         self.versions_of(item).rev().find(|version| version.status_at(at, is_pinned) == Some(Status::Active))
     }
 
+    /// All items, in the order they were made.
+    pub fn all(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter()
+    }
+
     /// Items among which everything is that may be seen, in the order they were made, from a row on.
     pub fn visible_items<'a>(
         &'a self,

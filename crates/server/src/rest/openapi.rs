@@ -5,7 +5,7 @@
 
 use super::dto::{NodeText, PolicyNameText, RELATION_SCHEMA, ReviewFilterWord, TagText, WriteBody};
 use super::routes::{
-    access, ask, batch, events, govern, items, principals, probes, relations, reverify, reviews, roles,
+    access, ask, batch, events, govern, ids, items, principals, probes, relations, reverify, reviews, roles,
     token, trail, trust, writes,
 };
 use crate::guard::REQUEST_ID;
@@ -40,7 +40,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
         ask::retire_resource, ask::activate_resource, ask::delete_resource,
         principals::list_keys, principals::create_key, principals::revoke_key,
         principals::whoami, token::exchange_token,
-        items::write_item, items::list_items, batch::write_batch,
+        ids::complete_id, items::write_item, items::list_items, batch::write_batch,
         items::read_item, items::update_item, items::retract_item,
         items::rollback_item, items::pin_item, items::unpin_item, items::quarantine_item, items::release_item,
         reverify::reverify_items, reverify::list_flagged,

@@ -7,6 +7,7 @@ pub(super) mod ask;
 pub(super) mod batch;
 pub(super) mod events;
 pub(super) mod govern;
+pub(super) mod ids;
 pub(super) mod items;
 pub(super) mod principals;
 pub(super) mod probes;

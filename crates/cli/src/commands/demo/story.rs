@@ -80,7 +80,9 @@ impl<'a> Story<'a> {
         let (status, answer) = match who.client.ask(ask) {
             Ok(reply) => (reply.status, reply.value),
             Err(Failure::Refused { status, refusal, .. }) => (status, refusal),
-            Err(other @ Failure::Unreachable { .. }) => return Err(other.into()),
+            Err(other @ (Failure::Unreachable { .. } | Failure::Ambiguous { .. })) => {
+                return Err(other.into());
+            }
         };
         let step = json!({"who": who.name, "method": method, "path": path, "body": body, "status": status, "answer": answer});
         self.tell(step, |output| {

@@ -16,11 +16,13 @@ pub(super) fn run(context: &Context, client: &Client, reply: &Reply) -> anyhow::
         context.output.raw_json(&reply.text)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let touched = Dossier::touched(&reply.value);
+    let review = context.output.shown(reply);
     // What cannot be read is hidden from this reader or gone; the dossier says so.
-    let read = |id: String| Some((id.clone(), client.ask(Ask::new("GET", &item_path(&id))).ok()?.value));
-    let items: Vec<_> = touched.into_iter().filter_map(read).collect();
-    let dossier = Dossier::of(&reply.value, &items, SystemClock.now());
+    let read = |id: String| Some(client.ask(Ask::new("GET", &item_path(&id))).ok()?.value);
+    let items = Dossier::touched(&reply.value).into_iter().map(read);
+    let shown = Dossier::touched(&review).into_iter().zip(items);
+    let items: Vec<_> = shown.filter_map(|(id, item)| Some((id, item?))).collect();
+    let dossier = Dossier::of(&review, &items, SystemClock.now());
     context.output.line(page(&dossier, &context.output))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -165,7 +167,7 @@ mod tests {
     fn shown(when: When) -> String {
         let items = [("itm_b".to_owned(), json!({"text": "Port 8080 serves the API"}))];
         let dossier = Dossier::of(&review(), &items, "2026-11-15T00:00:00Z".parse().unwrap());
-        page(&dossier, &Output::new(false, when))
+        page(&dossier, &Output::new(false, when, false))
     }
 
     /// GOV-6.4: a reviewer at a terminal sees text, changes, reasons, risk, evidence and lineage.

@@ -16,7 +16,7 @@ use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
     reason = "describes what core::gate::read_write reads; the gate reports every fault, serde only one"
 )]
 pub(crate) struct WriteBody {
-    /// The statement itself, complete on its own: at most 65,536 bytes, not blank.
+    /// The statement itself, complete on its own: at most 65,536 bytes, with a visible character and without NUL.
     #[schema(min_length = 1, max_length = 65536, pattern = r"\S")]
     text: String,
     /// The topic or question that it answers.
@@ -105,6 +105,14 @@ pub(crate) struct WriteBody {
     /// Must be the head.
     #[schema(value_type = Option<VersionIdText>)]
     expected_version: Option<String>,
+}
+
+/// The ids that begin as was asked.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Ids)]
+pub(crate) struct IdsBody {
+    /// Each of them whole.
+    pub(crate) ids: Vec<String>,
 }
 
 /// What a registered runner found.

@@ -35,9 +35,10 @@ def command_of(line):
     line = re.sub(r"^\s*(\$ )?((TABELLION|PATH)\w*=\S+ )*((target/release/|\./)?tabellion )", "tabellion ", line)
     if not re.match("tabellion [a-z-]", line):
         return None
+    line = re.sub(r'"?\$\([^)]*\)"?', PLACEHOLDER, line)
     # An explanation stands behind three blanks; a comment behind #.
     line = re.split(r"\s{3,}|\s#\s", line)[0]
-    line = re.sub(r'"?\$\([^)]*\)"?', PLACEHOLDER, line.replace("…", PLACEHOLDER))
+    line = line.replace("…", PLACEHOLDER)
     try:
         words = [word.rstrip(";") for word in shlex.split(line)]
     except ValueError as error:

@@ -247,10 +247,16 @@ fn authority(value: &Value) -> String {
 
 fn read(accessed_at: &str, now: Timestamp) -> String {
     match accessed_at.parse::<Timestamp>() {
-        Ok(at) if at > now => format!("{} (in the future)", visible_line(accessed_at)),
-        Ok(at) => format!("{} ({} ago)", visible_line(accessed_at), roughly(now.since(at))),
+        Ok(at) if at > now => format!("{} (in the future)", to_the_second(at)),
+        Ok(at) => format!("{} ({} ago)", to_the_second(at), roughly(now.since(at))),
         Err(_) => visible_line(accessed_at),
     }
+}
+
+fn to_the_second(at: Timestamp) -> String {
+    let text = at.to_string();
+    let seconds = text.split('.').next().unwrap_or_default();
+    format!("{}Z", seconds.trim_end_matches('Z').replacen('T', " ", 1))
 }
 
 /// A length of time as people say it.
@@ -375,9 +381,9 @@ mod tests {
         let evidence = dossier().evidence;
         let [first, second] = evidence.as_slice() else { panic!("two: {evidence:?}") };
         assert_eq!(first.authority, "0.85 unless official (claims 0.99)");
-        assert_eq!(first.read, "2026-11-14T00:00:00Z (1 day ago)");
+        assert_eq!(first.read, "2026-11-14 00:00:00Z (1 day ago)");
         assert_eq!(second.authority, "0.4");
-        assert_eq!(second.read, "2026-11-15T00:00:00Z (0 seconds ago)");
+        assert_eq!(second.read, "2026-11-15 00:00:00Z (0 seconds ago)");
     }
 
     #[test]

@@ -88,9 +88,9 @@ const COUNTERS: &[(&str, &str)] = &[
 const GAUGES: &[(&str, &str)] = &[
     ("tabellion_http_requests_in_flight", "Requests under way"),
     ("tabellion_build_info", "Always 1; the version is a label"),
+    ("tabellion_memory_staged", "Writes in quarantine now"),
     ("tabellion_agents_suspended", "Agents that may not write until they are resumed"),
     ("tabellion_pairs_held", "Pairs of user and agent held or suspended now"),
-    ("tabellion_memory_staged", "Writes in quarantine now"),
     ("tabellion_process_resident_memory_bytes", "Memory in use"),
     ("tabellion_process_open_fds", "Open files and sockets"),
     ("tabellion_process_threads", "Threads"),
@@ -110,14 +110,14 @@ const HISTOGRAMS: &[(&str, &str)] = &[
 ];
 
 fn describe() {
-    for &(name, help) in COUNTERS {
-        metrics::describe_counter!(name, help);
+    for (name, help) in COUNTERS {
+        metrics::describe_counter!(*name, *help);
     }
-    for &(name, help) in GAUGES {
-        metrics::describe_gauge!(name, help);
+    for (name, help) in GAUGES {
+        metrics::describe_gauge!(*name, *help);
     }
-    for &(name, help) in HISTOGRAMS {
-        metrics::describe_histogram!(name, help);
+    for (name, help) in HISTOGRAMS {
+        metrics::describe_histogram!(*name, *help);
     }
 }
 

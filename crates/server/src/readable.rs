@@ -9,6 +9,8 @@ const DIGITS: usize = 26;
 pub const DIGITS_SHOWN: usize = 8;
 /// Ids that can be typed in part.
 const SHORT: [&str; 6] = ["itm", "ver", "rev", "def", "ref", "key"];
+/// Ids that nobody types; they are shown in part all the same.
+const PROVENANCE: &str = "prv";
 /// What users wrote: it is shown as it stands.
 const TEXTS: [&str; 5] = ["text", "excerpt", "query", "reason", "fields"];
 
@@ -121,7 +123,8 @@ impl Readable {
 
 /// The beginning of an id, as long as it takes to tell it from the others. Ids that cannot be typed in part stay whole.
 fn shortened(id: &str, others: &BTreeSet<&str>) -> String {
-    let Some((prefix, _)) = parts(id).filter(|(prefix, _)| SHORT.contains(prefix)) else {
+    let is_cut = |prefix: &str| SHORT.contains(&prefix) || prefix == PROVENANCE;
+    let Some((prefix, _)) = parts(id).filter(|(prefix, _)| is_cut(prefix)) else {
         return id.to_owned();
     };
     let begins = |length: usize| id.get(..prefix.len() + 1 + length).unwrap_or(id);

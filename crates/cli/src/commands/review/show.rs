@@ -180,7 +180,7 @@ mod tests {
             "Against itm_a: it is to be replaced\n  not visible to you",
             "CONTRADICTION (contradiction): it speaks against 1 item",
             "Risk 0.359",
-            "authority 0.85; read 2026-11-14T00:00:00Z (1 day ago)",
+            "authority 0.85; read 2026-11-14 00:00:00Z (1 day ago)",
             "Derived from\n  ver_x",
             "tabellion review approve rev_a --content-hash 00ff",
         ] {

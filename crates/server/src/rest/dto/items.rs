@@ -111,13 +111,6 @@ pub(crate) struct WriteBody {
     on_conflict: Option<String>,
 }
 
-/// The ids that begin as was asked.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Ids)]
-pub(crate) struct IdsBody {
-    /// Each of them whole.
-    pub(crate) ids: Vec<String>,
-}
 
 /// The ids that begin as was asked.
 #[derive(Debug, Serialize, ToSchema)]

@@ -200,25 +200,34 @@ def test_the_private_item_does_not_hang_on_others(debate):
 
 
 def test_a_crowd_of_ones_own_is_no_audience(shared_server):
-    """CAL-1, CAL-43: a round that an agent declares of its user's agents gives them no voice; nothing is kept apart."""
+    """CAL-1, CAL-43, AM-11: a round that an agent declares of its user's agents gives them no voice: what is written there is scored by
+    how it lies alone, as without a round."""
     debate = Debate(shared_server)
     crowd = [debate.pair(debate.people[0], agent) for agent in debate.agents]
     declared = debate.round(by=crowd[0])
     debate.searches(declared["id"], pairs=crowd)
-    status, answer = debate.writes(crowd[0], MAGNET, declared["id"])
+    status, answer = debate.writes(crowd[0], debate.statement(), declared["id"])
     assert (status, answer["status"]) == (201, "committed"), answer
-    assert debate.trust(crowd[0], item=answer["id"])["item"]["status"] == "unscored"
+    auditor = new_caller(debate.server, role="auditor")
+    debate.lets_in(auditor.name)
+    told = debate.trust(auditor, item=answer["id"])["item"]
+    assert (told["status"], told["align"]) == ("scored", pytest.approx(1, abs=1e-3)), told
 
 
-def test_without_shared_work_nothing_is_scored(shared_server):
-    """CAL-41, CAL-43, SHARE-45: plain searches say nothing of what is shared; flagged ones do."""
+def test_without_shared_work_searches_say_nothing(shared_server):
+    """AM-11, CAL-41, SHARE-45: plain searches say nothing of what is shared, which is scored by how it lies alone; flagged ones do, and
+    keep nothing apart."""
     debate = Debate(shared_server)
     # Another user of the same agent: what that agent searches for may say something of what it wrote.
     other = debate.pair(debate.people[1], debate.agents[0])
-    for flag, expected in ((False, "unscored"), (True, "provisional")):
+    auditor = new_caller(debate.server, role="auditor")
+    debate.lets_in(auditor.name)
+    for flag in (False, True):
         debate.searches(pairs=[other], shared_work=flag)
         status, answer = debate.writes(debate.pairs[0], debate.statement())
-        assert status == 201 and debate.trust(other, item=answer["id"])["item"]["status"] == expected, (flag, answer)
+        told = debate.trust(auditor, item=answer["id"])["item"]
+        assert status == 201 and told["status"] == ("provisional" if flag else "scored"), (flag, told)
+        assert (told["align"] < 0.99) == flag, (flag, told)
 
 
 def test_one_user_is_never_kept_waiting(server):

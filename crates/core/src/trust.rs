@@ -11,9 +11,9 @@
 //! What was decided where the rules leave room:
 //! - Fewer than 30 memories of a kind say nothing about a further one: `detect` is one half, and no probe counts as
 //!   evidence.
-//! - Where nobody audits, a round is advisory: the write is scored, keeps its trust, and is never staged. So is a round whose
-//!   auditors have no valid probe between them while the gate is cold: there is nothing to compare with, and a write at low
-//!   trust is better than a lost one.
+//! - Outside of declared rounds a score weighs, and keeps out magnets alone. A round in which nobody else takes part is such a
+//!   place. A round whose auditors have no valid probe between them while the gate is cold keeps nothing out: there is nothing to
+//!   compare with, and a write at low trust is better than a lost one.
 //! - The weight that counts in a round is the one from before it; what the round says of an auditor counts from the next.
 //! - An auditor who abstains stands in no share: neither among the valid nor among the invalid.
 //! - Who belongs to one model family is counted among the auditors who were heard; an unknown family is like no other.
@@ -30,25 +30,18 @@ mod context;
 mod credibility;
 mod density;
 mod draw;
-mod effort;
 mod fence;
-mod game;
 mod stored;
 
 pub use agreement::{Distance, distance};
 pub use calibrate::{
-    Auditor, CalFacts, Calibrated, Delta, ItemFacts, Probing, RelationFacts, Scored, calibrate,
+    Auditor, CalFacts, Calibrated, Delta, Gating, ItemFacts, Probing, RelationFacts, Scored, calibrate,
 };
 pub use context::{Context, POINTS_MAX, QUERIES_MAX, Ring, in_context, threshold};
 pub use credibility::{moved, step};
-pub use density::{detect, median, ratio};
+pub use density::{crowding, detect, is_magnet, median, ratio};
 pub use draw::{Draw, namespace_key, order_key};
-pub use effort::{effort, effort_window};
 pub use fence::{Gate, Past, gate, window_len};
-pub use game::{
-    Gaps, Labelled, alignment, attestation_gap, auditor_utility, best_threshold, contributor_utility, gaps,
-    impact, impact_on_walks, integrity_gap,
-};
 pub use stored::{Band, Evidence, Stored, Waiting, demotes, promotes};
 
 use crate::item::words;
@@ -60,7 +53,7 @@ const NEUTRAL: f64 = 0.5;
 /// Below this, what is stored is too odd to be let in with its delta, or on the word of others.
 const ODD: f64 = 0.2;
 /// Memories that it takes before a score says anything, and scores that it takes before a gate does.
-const ENOUGH: usize = 30;
+pub const ENOUGH: usize = 30;
 /// How much less each further rank of a list counts.
 const PERSISTENCE: f64 = 0.9;
 
@@ -73,6 +66,18 @@ words! {
         /// What the server does.
         #[default]
         1 Ship = "ship",
+    }
+}
+
+words! {
+    /// Who sees what is written in a declared round.
+    #[derive(Default)]
+    RoundVisibility {
+        /// Who may invoke every agent that takes part: it counts as the work of all of them.
+        #[default]
+        0 All = "all",
+        /// Who would see it without the round: it carries what its writer's own work carries.
+        1 Own = "own",
     }
 }
 

@@ -3,7 +3,8 @@
 //! The rules are in `core::trust`; here their facts are gathered and what follows from them is put into the log. Probes and
 //! declared rounds are in memory alone: what somebody searched for is in no file. What was found with them is in the log.
 //!
-//! Where nobody audits, nothing is asked of a write: no vector, no wait, no entry. It is trusted by one half (CAL-43).
+//! What is written for others is scored, in a round and outside. In a round that a person declared the score gates; elsewhere it
+//! weighs, and keeps out a magnet alone. Of a private write outside of a round nothing is asked: no vector, no wait, no entry.
 
 mod again;
 mod counted;
@@ -14,6 +15,7 @@ mod graph_score;
 mod labels;
 mod lists;
 mod probes;
+mod queues;
 mod revived;
 mod rounds;
 mod score;
@@ -46,6 +48,7 @@ use probes::Probes;
 use rounds::Rounds;
 use staged::StagedVectors;
 use staged_relations::StagedTies;
+use std::sync::atomic::AtomicU32;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::Refusal;
 use tabellion_core::id::UserId;
@@ -67,6 +70,8 @@ pub(crate) struct Calibrator {
     staged: StagedVectors,
     staged_ties: StagedTies,
     again: again::Pace,
+    /// Writes in a row for which no model gave a vector in time.
+    missed: AtomicU32,
     key: Secret,
 }
 
@@ -83,6 +88,7 @@ impl Calibrator {
             staged: StagedVectors::default(),
             staged_ties: StagedTies::default(),
             again: again::Pace::default(),
+            missed: AtomicU32::new(0),
             key: secret.derive("tabellion/v1/calibration"),
         }
     }

@@ -239,7 +239,7 @@ async fn judged(
         Err(refusal) => return known_or(tenant, call, asked, refusal).await,
     }
     match calibration::begin(tenant, call, asked).await {
-        Begun::Unaudited => {}
+        Begun::Unscored => {}
         Begun::Turn(session) => asked.session = Some(session),
         Begun::Attached(review) => {
             return calibration::attached(tenant, call, review).await.map_err(Failed::from);

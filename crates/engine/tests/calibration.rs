@@ -96,13 +96,14 @@ async fn accomplices_do_not_vouch_for_each_other() {
     }
 }
 
-/// CAL-14 (acceptance): the first write into nothing commits; one user's writes outside of rounds are never kept apart.
+/// CAL-14 (acceptance), AM-11: the first write into nothing commits; a user's writes outside of rounds that are like each other are
+/// never kept apart.
 #[tokio::test]
 async fn one_user_alone_is_never_kept_back() {
     let debate = Debate::new(None).await;
     let first = debate.write(0, "about 1: the first").await;
     assert_eq!(first.status, WriteStatus::Committed);
-    assert_eq!(debate.trust(&first.id.unwrap().to_string()).await.item.unwrap().status, "unscored");
+    assert_eq!(debate.trust(&first.id.unwrap().to_string()).await.item.unwrap().status, "provisional");
     for number in 0..200 {
         let written = debate.write(0, &format!("magnet 1: {number}")).await;
         assert_eq!(written.status, WriteStatus::Committed, "{number}");

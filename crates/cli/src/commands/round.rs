@@ -10,11 +10,12 @@ use std::process::ExitCode;
 /// Declare a round: a piece of work, such as a debate, that several agents share
 ///
 /// Its id is the trace of the work: agents that search and write with it as `trace_id` take part. What they write is the work of all of
-/// them, held against what the others search for. A round lasts a day, and is forgotten when the server stops.
+/// them, or with `--visibility own` each writer's own, held against what the others search for. A round lasts a day, and is forgotten when the server stops.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   tabellion round --goal \"Which database do we take?\" --agent finance --agent platform
+  tabellion round --goal \"Compare offers\" --agent finance --agent platform --visibility own
   tabellion round --goal \"Review the launch plan\" --agent a --agent b --item itm_… --text \"The plan slips a week\"
   tabellion write \"Both meet the load\" --trace-id \"$(tabellion round --goal \"…\" --agent a --json | jq -r .id)\"")]
 pub(crate) struct Round {
@@ -33,6 +34,9 @@ pub(crate) struct Round {
     /// Which namespace it works in (default: default)
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
+    /// Who sees what is written in it: all who may invoke every agent that takes part, or who would see the writer's own work (default: all)
+    #[arg(long, value_name = "WHO", value_parser = ["all", "own"])]
+    visibility: Option<String>,
 }
 
 pub(super) fn run(args: &Round, context: &Context) -> anyhow::Result<ExitCode> {
@@ -44,6 +48,7 @@ fn body(args: &Round) -> Value {
     let mut body =
         json!({"goal": args.goal, "agents": args.agents, "items": args.items, "texts": args.texts});
     set(&mut body, "namespace", args.namespace.as_deref());
+    set(&mut body, "visibility", args.visibility.as_deref());
     body
 }
 
@@ -55,6 +60,11 @@ fn declared(value: &Value) -> Sheet {
         sheet.fact("takes part", agent);
     }
     sheet.fact("namespace", field(value, "namespace"));
+    let seen_by = match field(value, "visibility").as_str() {
+        "own" => "who may invoke the writer's agent",
+        _ => "who may invoke every agent that takes part",
+    };
+    sheet.fact("seen by", seen_by);
     sheet.fact("until", field(value, "expires_at"));
     sheet.fact("search", format!("tabellion search \"…\" --trace-id {id}   with the key of an agent"));
     sheet.fact("write", format!("tabellion write \"…\" --trace-id {id}"));
@@ -70,8 +80,9 @@ mod tests {
     #[test]
     fn a_round_says_how_to_take_part() {
         let value = json!({"id": "rnd_a", "agents": ["agt_a", "agt_b"], "namespace": "default",
-                           "expires_at": "2026-11-16T00:00:00.000000Z"});
+                           "expires_at": "2026-11-16T00:00:00.000000Z", "visibility": "own"});
         let shown = declared(&value).render(Look { styled: false, width: None });
         assert!(shown.contains("agt_b") && shown.contains("--trace-id rnd_a"), "{shown}");
+        assert!(shown.contains("the writer's agent"), "{shown}");
     }
 }

@@ -9,7 +9,8 @@
 use super::credibility::bounded;
 use super::stored::at_commit;
 use super::{
-    ENOUGH, Gate, NEUTRAL, ODD, Parts, Past, Profile, Stored, clamp, detect, gate, mean, moved, rho, step,
+    ENOUGH, Evidence, Gate, LEAST, NEUTRAL, ODD, Parts, Past, Profile, Stored, clamp, detect, gate, is_magnet,
+    mean, moved, rho, step,
 };
 use std::collections::BTreeMap;
 
@@ -61,6 +62,8 @@ pub struct Delta {
 pub struct ItemFacts {
     /// How crowded its place is (`ratio`).
     pub ratio: f64,
+    /// How much nearer it lies to everything than stored items do (`crowding`).
+    pub crowding: f64,
 }
 
 /// One relation.
@@ -74,6 +77,17 @@ pub struct RelationFacts {
     pub existed: bool,
 }
 
+/// What a score may keep out of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gating {
+    /// Nothing: the score only weighs.
+    Nothing,
+    /// Magnets alone: outside of a declared round nobody promised to audit.
+    Magnets,
+    /// Whatever does not reach the threshold: the write is part of a declared round.
+    Threshold,
+}
+
 /// Everything else that trust follows from. There is no field for a vote, a stated confidence or a comment (CAL-2).
 #[derive(Debug, Clone, PartialEq)]
 pub struct CalFacts {
@@ -85,8 +99,8 @@ pub struct CalFacts {
     pub memory: u64,
     /// The auditors of this round.
     pub auditors: Vec<Auditor>,
-    /// Whether anyone audits; if not, nothing is staged (CAL-43).
-    pub audited: bool,
+    /// What may be staged for its score.
+    pub gating: Gating,
     /// What became of writes of this kind, oldest first.
     pub past: Vec<Past>,
     /// How many parties there are.
@@ -116,6 +130,7 @@ pub struct Calibrated {
     agreement: Option<f64>,
     gate: Gate,
     correlated: bool,
+    provisional: bool,
     advisory: bool,
     items: Vec<Scored>,
     relations: Vec<Scored>,
@@ -159,10 +174,10 @@ impl Calibrated {
         self.gate
     }
 
-    /// Too little was committed to know what is usual, so trust is one half at most.
+    /// Too little was known to compare with: of what is committed, or, where no search says anything of it, of how others lie.
     #[must_use]
     pub const fn provisional(&self) -> bool {
-        self.gate.cold
+        self.provisional
     }
 
     /// One model family holds nearly all of the auditors' weight, so their evidence counts half.
@@ -203,7 +218,7 @@ pub fn calibrate(delta: &Delta, facts: &CalFacts) -> Calibrated {
     let gate = gate(facts.profile, &facts.past, facts.memory, facts.parties);
     // Where nothing is known and nobody can be heard, a text says too little of itself; relations say how they fit the graph.
     let nothing_to_go_by = gate.cold && panel.count == 0 && delta.relations.is_empty();
-    let advisory = !facts.audited || facts.auditors.is_empty() || nothing_to_go_by;
+    let advisory = facts.gating != Gating::Threshold || facts.auditors.is_empty() || nothing_to_go_by;
     let correlated = panel.correlated();
     let informative = panel.evidence(facts, correlated);
     let bench = Bench { facts, gate, advisory, informative };
@@ -219,12 +234,15 @@ pub fn calibrate(delta: &Delta, facts: &CalFacts) -> Calibrated {
         let both = [(items_detect, delta.items.len()), (relations_detect, delta.relations.len())];
         (joint(&both), item_align)
     };
-    let items = item_detects.iter().map(|detect| bench.item(*detect, item_align)).collect();
+    let lying = delta.items.iter().zip(&item_detects);
+    let items = lying.map(|(item, detect)| bench.item(item, *detect, item_align)).collect();
     let relations = bench.relations(&relation_detects, relations_detect, relation_align);
     let rho = trust(facts.parts, detect, align);
     // Of a relation walks say whether it fits, not whether anything that was found would change.
     let agreement = if delta.items.is_empty() { None } else { panel.agreement() };
     let weights = new_weights(facts);
+    let by_density_alone = facts.gating != Gating::Threshold && informative <= 0.0;
+    let provisional = if by_density_alone { sparse(facts) || !facts.parts.detect } else { gate.cold };
     Calibrated {
         detect,
         align,
@@ -233,6 +251,7 @@ pub fn calibrate(delta: &Delta, facts: &CalFacts) -> Calibrated {
         agreement,
         gate,
         correlated,
+        provisional,
         advisory,
         items,
         relations,
@@ -249,9 +268,30 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn item(&self, detect: f64, align: f64) -> Scored {
-        let rho = trust(self.facts.parts, detect, align);
+    fn item(&self, item: &ItemFacts, detect: f64, align: f64) -> Scored {
+        let parts = self.facts.parts;
+        let rho = trust(parts, detect, align);
+        let magnet = self.facts.gating == Gating::Magnets
+            && parts.detect
+            && !sparse(self.facts)
+            && is_magnet(item.crowding);
+        if magnet {
+            let rho = trust(parts, LEAST, align);
+            return Scored { detect: LEAST, rho, admitted: false, stored: self.stored(LEAST, rho) };
+        }
         self.scored(detect, rho, self.passes(rho))
+    }
+
+    /// What it starts with. What no search or walk says anything of, outside of a round, is weighed by how it lies: what crowds others, or goes with nothing, is
+    /// worth less; what stands alone is worth no more than what is usual, or nonsense would come first.
+    fn stored(&self, detect: f64, rho: f64) -> Stored {
+        let in_round = self.facts.gating == Gating::Threshold;
+        let lies = !in_round && self.facts.parts.detect && !sparse(self.facts);
+        if self.informative > 0.0 || !lies {
+            return at_commit(rho, self.informative, self.gate.cold);
+        }
+        let (score, mass) = Evidence::Density { detect }.parts();
+        Stored::default().with(score, mass)
     }
 
     fn relations(&self, detects: &[f64], together: f64, align: f64) -> Vec<Scored> {
@@ -272,8 +312,7 @@ impl Bench<'_> {
     }
 
     fn scored(&self, detect: f64, rho: f64, passes: bool) -> Scored {
-        let stored = at_commit(rho, self.informative, self.gate.cold);
-        Scored { detect, rho, admitted: passes || self.advisory, stored }
+        Scored { detect, rho, admitted: passes || self.advisory, stored: self.stored(detect, rho) }
     }
 }
 

@@ -7,6 +7,8 @@ use super::{Profile, clamp};
 
 /// What keeps a division from failing in an empty memory.
 const EPSILON: f64 = 1e-9;
+/// From so many standard deviations on.
+const MAGNET: f64 = 3.25;
 
 /// The median; between two values in the middle, half way. Sorts partly, and takes O(n).
 pub fn median(values: &mut [f64]) -> Option<f64> {
@@ -45,6 +47,18 @@ pub fn detect(profile: Profile, ratio: f64) -> f64 {
     })
 }
 
+/// How much nearer a vector lies to everything than stored ones do on average, in their standard deviations.
+#[must_use]
+pub fn crowding(nearness: f64, mean: f64, deviation: f64) -> f64 {
+    (nearness - mean) / (deviation.max(0.0) + EPSILON)
+}
+
+/// Whether something lies so much nearer to everything than what is stored that it would be among the answers to much of what is asked.
+#[must_use]
+pub fn is_magnet(crowding: f64) -> bool {
+    crowding >= MAGNET
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +87,16 @@ mod tests {
         assert_eq!(detect(Profile::Ship, 3.0), 1e-6);
         assert_eq!(detect(Profile::Ship, 2.0), 1e-6);
         assert_eq!(detect(Profile::Ref, 1.0), 1e-6);
+    }
+
+    /// AM-11: what lies further in the middle than stored ones ever do is a magnet.
+    #[test]
+    fn a_magnet_lies_nearest_to_everything() {
+        let of = |nearness| is_magnet(crowding(nearness, 0.2, 0.04));
+        assert!(!of(-0.5) && !of(0.2) && !of(0.32) && of(0.34) && of(1.0));
+        assert!(!is_magnet(crowding(f64::NAN, 0.2, 0.04)));
+        // Where all stored ones lie alike, what lies as they do is none.
+        assert!(!is_magnet(crowding(0.2, 0.2, 0.0)));
     }
 
     proptest! {

@@ -18,7 +18,8 @@ const DEMOTES: f64 = 5.0;
 const CLEAR: f64 = 0.05;
 /// Who is answered this much alike, with something and without it, loses next to nothing by it (ADR 17).
 const ALIKE: f64 = 0.95;
-/// How much a confirmed contradiction speaks, and a person.
+/// How much it speaks how something lies, a confirmed contradiction, and a person.
+const DENSITY: f64 = 1.0;
 const CONTRADICTION: f64 = 2.0;
 const DECISION: f64 = 5.0;
 /// Sums of weights are compared with this to spare.
@@ -164,6 +165,11 @@ pub enum Evidence {
         /// How many were informative, by weight.
         mass: f64,
     },
+    /// How it lies among what is known, where no search says anything of it.
+    Density {
+        /// How little it crowds that.
+        detect: f64,
+    },
     /// Another party wrote the same.
     Corroborated {
         /// How credible that party is.
@@ -191,6 +197,7 @@ impl Evidence {
     pub const fn parts(self) -> (f64, f64) {
         match self {
             Self::Recalibrated { score, mass } => (score, mass),
+            Self::Density { detect } => (detect.min(NEUTRAL), DENSITY),
             Self::Corroborated { weight } => (1.0, weight),
             Self::Outcome { good, weight } => (said(good), weight),
             Self::Contradicted => (0.0, CONTRADICTION),
@@ -239,6 +246,8 @@ mod tests {
     fn evidence_has_its_mass() {
         let check = |one: Evidence, expected| assert_eq!(one.parts(), expected);
         check(Evidence::Recalibrated { score: 0.6, mass: 2.5 }, (0.6, 2.5));
+        check(Evidence::Density { detect: 0.2 }, (0.2, 1.0));
+        check(Evidence::Density { detect: 0.9 }, (0.5, 1.0));
         check(Evidence::Corroborated { weight: 0.7 }, (1.0, 0.7));
         check(Evidence::Outcome { good: true, weight: 0.7 }, (1.0, 0.7));
         check(Evidence::Outcome { good: false, weight: 0.7 }, (0.0, 0.7));

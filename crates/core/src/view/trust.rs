@@ -63,6 +63,9 @@ pub struct Standing {
     /// Where it was scored.
     #[n(10)]
     pub lsn: Lsn,
+    /// Whether anybody was asked of it, or it had to reach something: only then are the next ones measured by it.
+    #[n(11)]
+    pub audited: bool,
 }
 
 impl Standing {
@@ -288,7 +291,9 @@ impl TrustView {
         if let Event::VersionWritten(written) = &entry.event {
             let staged = written.review.and_then(|review| self.staged.remove(&review));
             if let (Some(staged), Some(row)) = (staged, items.row_of(written.version)) {
-                self.commit(&staged.standing, entry.lsn);
+                if staged.standing.audited {
+                    self.commit(&staged.standing, entry.lsn);
+                }
                 self.weigh(row, staged.standing);
             }
         }
@@ -334,11 +339,18 @@ impl TrustView {
 
     /// Something that nobody audited when it was written: it has a standing from now on, and nothing is measured by it (CAL-43).
     fn begin(&mut self, one: &Calibration, lsn: Lsn, items: &ItemsView) {
-        if let Weighed::Version(version) = one.weighed
-            && let Some(row) = items.row_of(version).filter(|row| !self.versions.contains_key(row))
-        {
-            let standing = self.standing_of(one, lsn);
-            self.weigh(row, standing);
+        match one.weighed {
+            Weighed::Version(version) => {
+                if let Some(row) = items.row_of(version).filter(|row| !self.versions.contains_key(row)) {
+                    let standing = self.standing_of(one, lsn);
+                    self.weigh(row, standing);
+                }
+            }
+            Weighed::Staged(review) => {
+                let standing = self.standing_of(one, lsn);
+                let (parties, said, agreed) = Default::default();
+                self.staged.insert(review, StagedTrust { standing, parties, said, agreed });
+            }
         }
     }
 
@@ -356,6 +368,7 @@ impl TrustView {
             party: one.party,
             demoted: false,
             lsn,
+            audited: !one.is_unaudited(),
         }
     }
 

@@ -11,18 +11,18 @@ use super::{space_of, staged_relations, together};
 use crate::tenant::Tenant;
 use crate::{Call, review};
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tabellion_core::access::{Deed, Power};
 use tabellion_core::canonical::{Hash, framed_sha256};
 use tabellion_core::error::Refusal;
-use tabellion_core::id::ReviewId;
-use tabellion_core::log::{Event, MemoryKind, Party, Reason, TrustMove, Weighed};
+use tabellion_core::id::{AgentId, ReviewId};
+use tabellion_core::log::{Event, MemoryKind, Party, Reason, Space, TrustMove, Weighed};
 use tabellion_core::time::Timestamp;
 use tabellion_core::trust::{
-    CalFacts, Delta, Draw, Gate, ItemFacts, Parts, Profile, Waiting, calibrate, demotes, gate, promotes,
-    ratio,
+    CalFacts, Delta, Draw, Evidence, Gate, Gating, Parts, Profile, Waiting, calibrate, demotes, gate,
+    promotes,
 };
 use tabellion_core::view::{Known, Moment, Row, Standing, Views};
 
@@ -32,6 +32,8 @@ const EVERY: u64 = 64;
 const AGAIN_MAX: usize = 32;
 /// Auditors asked of each.
 const AUDITORS_MAX: usize = 8;
+/// Below this something is a magnet, or nearly.
+const ODD: f64 = 1e-3;
 /// Things whose probes are remembered, so that none speaks twice of the same.
 const ASKED_MAX: usize = 65_536;
 /// Probes that are remembered of one of them.
@@ -41,6 +43,8 @@ const SPOKE_MAX: usize = 1_024;
 #[derive(Default)]
 pub(crate) struct Pace {
     scored: AtomicU64,
+    /// Whether something was scored without its vector.
+    owes: AtomicBool,
     asked: Mutex<BTreeMap<Weighed, BTreeSet<Hash>>>,
     /// Runs so far, and in which of them something was last looked at.
     looked: Mutex<(u64, BTreeMap<Weighed, u64>)>,
@@ -69,15 +73,29 @@ pub(crate) fn scored(tenant: &Tenant) {
     tenant.calibrator.again.scored.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Runs once enough was scored.
+/// A write was scored without its vector: it is looked at again as soon as everything has one.
+pub(super) fn owes_a_score(tenant: &Tenant) {
+    tenant.calibrator.again.owes.store(true, Ordering::Relaxed);
+}
+
+/// Runs once enough was scored, or once there are vectors for what was scored without.
 pub(crate) async fn run_if_due(tenant: &Tenant) {
-    let scored = &tenant.calibrator.again.scored;
-    if scored.load(Ordering::Relaxed) < EVERY {
+    let pace = &tenant.calibrator.again;
+    let result = if pace.scored.load(Ordering::Relaxed) >= EVERY {
+        run(tenant).await.map(drop)
+    } else if pace.owes.load(Ordering::Relaxed) && has_all_vectors(tenant) {
+        weigh_what_was_not(tenant).await
+    } else {
         return;
-    }
-    if let Err(refusal) = run(tenant).await {
+    };
+    if let Err(refusal) = result {
         tracing::warn!(code = refusal.code.as_str(), "what was scored could not be scored again");
     }
+}
+
+fn has_all_vectors(tenant: &Tenant) -> bool {
+    let lsn = tenant.shared.views.read().lsn();
+    tenant.shared.vectors.as_ref().is_some_and(|vectors| vectors.done() >= lsn)
 }
 
 /// Runs because somebody who governs asks for it.
@@ -94,11 +112,13 @@ pub(crate) async fn recalibrate(tenant: &Tenant, call: &Call) -> Result<usize, R
 /// Scores again what waits, and then what the least is known of. Tells how many moved.
 async fn run(tenant: &Tenant) -> Result<usize, Refusal> {
     let mut moved = Vec::new();
+    weigh_what_was_not(tenant).await?;
     let pace = &tenant.calibrator.again;
     pace.scored.store(0, Ordering::Relaxed);
     together::caught_up(tenant).await;
     // Looked up first: nothing else may be read while the views are held.
-    let due = due(&tenant.shared.views.read(), tenant.now(), &pace.last());
+    let open = Open::of(tenant);
+    let due = due(&tenant.shared.views.read(), tenant.now(), &pace.last(), &open);
     pace.look(due.iter().map(|(weighed, _)| *weighed));
     let mut waiting = Vec::new();
     for (weighed, standing) in due {
@@ -122,8 +142,49 @@ async fn run(tenant: &Tenant) -> Result<usize, Refusal> {
     Ok(count)
 }
 
-/// What is to be scored again: what waits, one of each party after the other, then what the least is known of.
-fn due(views: &Views, now: Timestamp, last: &dyn Fn(Weighed) -> u64) -> Vec<(Weighed, Standing)> {
+/// Whether nothing is known of a committed text yet, not even how it lies: there was no vector, or too little to compare with.
+fn is_unweighed(standing: &Standing) -> bool {
+    standing.kind == MemoryKind::Items && !standing.audited && standing.stored.count == 0.0
+}
+
+/// Holds against what is known by now what could not be when it was written, those that were looked at longest ago first.
+async fn weigh_what_was_not(tenant: &Tenant) -> Result<(), Refusal> {
+    let pace = &tenant.calibrator.again;
+    pace.owes.store(false, Ordering::Relaxed);
+    let last = pace.last();
+    let mut all: Vec<(Weighed, Standing)> = {
+        let views = tenant.shared.views.read();
+        let unweighed = views.trust.all().filter(|(_, standing)| is_unweighed(standing));
+        unweighed.filter_map(|(row, standing)| Some((weighed_row(&views, row)?, *standing))).collect()
+    };
+    all.sort_by_cached_key(|(weighed, standing)| (last(*weighed), standing.lsn));
+    all.truncate(AGAIN_MAX);
+    pace.look(all.iter().map(|(weighed, _)| *weighed));
+    let look = |(weighed, standing): &(Weighed, Standing)| {
+        looked_at_again(tenant, *weighed, standing, &*subject_of(tenant, *weighed)?)
+    };
+    let moved: Vec<TrustMove> = all.iter().filter_map(look).collect();
+    // There may be more of them; but where nothing comes of it, nobody is in a hurry.
+    if all.len() >= AGAIN_MAX && !moved.is_empty() {
+        owes_a_score(tenant);
+    }
+    moves(tenant, moved).await
+}
+
+/// A version that still holds.
+fn weighed_row(views: &Views, row: Row) -> Option<Weighed> {
+    let version = views.items.version(row).filter(|version| version.ended().is_none())?;
+    Some(Weighed::Version(version.id))
+}
+
+/// What is to be scored again: what waits, one of each party after the other, then what the least is known of and somebody may say more
+/// of.
+fn due(
+    views: &Views,
+    now: Timestamp,
+    last: &dyn Fn(Weighed) -> u64,
+    open: &Open,
+) -> Vec<(Weighed, Standing)> {
     let waits =
         |review| views.reviews.find(review).is_some_and(|one| !one.is_archived(now) && one.decided.is_none());
     let waiting: Vec<(Weighed, Standing)> = views
@@ -134,16 +195,48 @@ fn due(views: &Views, now: Timestamp, last: &dyn Fn(Weighed) -> u64) -> Vec<(Wei
         .collect();
     let mut waiting = in_turn(waiting, last);
     waiting.truncate(AGAIN_MAX);
-    let version = |row: Row| views.items.version(row).filter(|version| version.ended().is_none());
-    let mut known: Vec<(Weighed, Standing)> = views
+    let mut spaces: HashMap<(u32, MemoryKind), bool> = HashMap::new();
+    let mut is_heard = |standing: &Standing| {
+        let of = |space| views.trust.space(space).is_some_and(|space| open.concerns(space, standing.kind));
+        *spaces.entry((standing.space, standing.kind)).or_insert_with(|| of(standing.space))
+    };
+    let mut known: Vec<(Row, Standing)> = views
         .trust
         .all()
-        .filter_map(|(row, standing)| Some((Weighed::Version(version(row)?.id), *standing)))
+        .filter(|(_, standing)| is_heard(standing))
+        .map(|(row, standing)| (row, *standing))
         .collect();
     known.sort_by(|(_, a), (_, b)| a.stored.count.total_cmp(&b.stored.count).then(a.lsn.cmp(&b.lsn)));
-    waiting.extend(known);
+    let named = |(row, standing)| Some((weighed_row(views, row)?, standing));
+    waiting.extend(known.into_iter().filter_map(named));
     waiting.truncate(AGAIN_MAX);
     waiting
+}
+
+/// Who searched or walked in the open of late, where, and with whom.
+struct Open {
+    searched: BTreeSet<(Hash, AgentId, Vec<AgentId>)>,
+    walked: BTreeSet<(Hash, AgentId, Vec<AgentId>)>,
+}
+
+impl Open {
+    fn of(tenant: &Tenant) -> Self {
+        let (calibrator, now) = (&tenant.calibrator, tenant.now());
+        Self { searched: calibrator.probes.queues.open(now), walked: calibrator.walks.queues.open(now) }
+    }
+
+    /// Whether any of that may say something of what is scored in a space.
+    fn concerns(&self, space: &Space, kind: MemoryKind) -> bool {
+        let all = match kind {
+            MemoryKind::Items => &self.searched,
+            MemoryKind::Relations => &self.walked,
+        };
+        all.iter().any(|(namespace, agent, with)| {
+            *namespace == space.namespace
+                && space.agents.contains(agent)
+                && with.iter().all(|one| space.agents.contains(one))
+        })
+    }
 }
 
 /// Those that were looked at longest ago first, and one of each party after the other: who has many waiting keeps nobody from
@@ -215,20 +308,25 @@ fn looked_at_again(
     let ask = |probe: &Probe| probed(probe, &domain, &scoring.belongs, &vectors, &[&subject.vector], row);
     let mut audited = scoring.audit(&eligible, &known, &mut draw, &ask);
     audited.truncate(AUDITORS_MAX);
-    let inside = domain.share(&subject.vector, None);
-    let delta =
-        Delta { items: vec![ItemFacts { ratio: ratio(inside, domain.usual) }], relations: Vec::new() };
+    let delta = Delta { items: vec![domain.item_facts(&subject.vector)], relations: Vec::new() };
+    // What was kept out as a magnet stays one for as long as it is, whoever says the same.
+    let was_magnet = matches!(weighed, Weighed::Staged(_)) && standing.detect < ODD;
     let facts = CalFacts {
         profile: Profile::Ship,
         parts: Parts::default(),
+        gating: if was_magnet { Gating::Magnets } else { Gating::Nothing },
         ..scoring.facts(&audited, domain.size, known.past.clone(), eligible.len() + 1)
     };
     let calibrated = calibrate(&delta, &facts);
     let scored = calibrated.items().first()?;
     remember(tenant, weighed, audited.iter().filter_map(|one| one.probe.as_ref().map(|probe| probe.print)));
-    let mass = calibrated.informative();
+    let (mass, reason) = (calibrated.informative(), Reason::Recalibrated);
     if mass <= 0.0 {
-        return None;
+        let lies = is_unweighed(standing) && !calibrated.provisional();
+        let (score, mass) = Evidence::Density { detect: scored.detect }.parts();
+        let (detect, parties, demoted) = (Some(scored.detect), Vec::new(), false);
+        let moved = TrustMove { weighed, reason, score, mass, parties, detect, demoted, agreement: None };
+        return lies.then_some(moved);
     }
     let stored = standing.stored.with(scored.rho, mass);
     let spoke = audited.iter().filter(|one| one.is_informative());
@@ -241,16 +339,7 @@ fn looked_at_again(
         .collect();
     let demoted = matches!(weighed, Weighed::Version(_)) && demotes(stored, gate_of(&known).threshold);
     let (score, detect, agreement) = (scored.rho, Some(scored.detect), calibrated.agreement());
-    Some(TrustMove {
-        weighed,
-        reason: Reason::Recalibrated,
-        score,
-        mass,
-        parties,
-        detect,
-        demoted,
-        agreement,
-    })
+    Some(TrustMove { weighed, reason, score, mass, parties, detect, demoted, agreement })
 }
 
 /// Probes that have spoken of something: when it was scored first, as far as its entry in the log says, and whenever it was looked at

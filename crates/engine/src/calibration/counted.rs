@@ -144,6 +144,7 @@ pub(crate) fn kept_apart(tenant: &Tenant) -> usize {
     let apart = views
         .trust
         .all_staged()
-        .filter(|(review, staged)| staged.standing.rho < staged.standing.threshold && waits(*review));
+        .filter(|(_, staged)| staged.standing.audited && staged.standing.rho < staged.standing.threshold)
+        .filter(|(review, _)| waits(*review));
     apart.count()
 }

@@ -11,7 +11,7 @@ use tabellion_core::access::tells_tiers_apart;
 use tabellion_core::item::{RELATION, Secrecy, Tier};
 use tabellion_core::log::{Lsn, Space};
 use tabellion_core::rank::dot;
-use tabellion_core::trust::{Draw, median, order_key};
+use tabellion_core::trust::{Draw, ENOUGH, ItemFacts, crowding, median, order_key, ratio};
 use tabellion_core::vector::VectorView;
 use tabellion_core::view::{Class, Moment, Row, Version, Views};
 
@@ -27,7 +27,7 @@ const REFRESH_SHARE: u64 = 100;
 /// Items committed lately that a list can be caught up with.
 pub(super) const RECENT_MAX: usize = 256;
 /// Domains kept; beyond that the one that was not used for longest goes.
-const DOMAINS_MAX: usize = 16;
+const DOMAINS_MAX: usize = 32;
 
 /// What belongs to a space: rows of the same namespace that everyone sees who sees what is scored there.
 pub(super) struct Belongs<'a> {
@@ -91,7 +91,6 @@ pub(super) struct Domain {
     recent: VecDeque<(Lsn, Row)>,
     /// Commits since the sample was measured.
     fresh: u64,
-    measured: bool,
     /// The vectors of the sample, one after the other.
     vectors: Vec<f32>,
     dimensions: usize,
@@ -100,6 +99,12 @@ pub(super) struct Domain {
     pub(super) usual: f64,
     /// The usual trust in the sample.
     pub(super) trust: f64,
+    /// Whether there was enough to compare with when something was scored last.
+    is_enough: bool,
+    /// The sum of the sample's vectors: with it follows how near something lies to all of them.
+    sum: Vec<f32>,
+    /// How near they usually lie to all others, and how far that differs.
+    nearness: (f64, f64),
     used: u64,
 }
 
@@ -120,7 +125,9 @@ impl Domain {
         }
         self.upto = last;
         let due = self.fresh >= REFRESH_COMMITS.max(self.size / REFRESH_SHARE);
-        if due || !self.measured && self.size > 0 {
+        // What was measured of few says little once there are twice as many.
+        let doubled = self.size > 0 && self.fresh * 2 >= self.size;
+        if due || doubled {
             self.measure(belongs, vectors, key);
         }
     }
@@ -155,10 +162,17 @@ impl Domain {
         let shares: Vec<f64> =
             centres.iter().filter_map(|place| Some(self.share(self.vector(*place)?, Some(*place)))).collect();
         self.usual = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+        self.sum = vec![0.0; self.dimensions];
+        for vector in self.vectors.chunks_exact(self.dimensions.max(1)) {
+            self.sum.iter_mut().zip(vector).for_each(|(sum, number)| *sum += number);
+        }
+        let near: Vec<f64> =
+            self.vectors.chunks_exact(self.dimensions.max(1)).map(|one| self.nearness(one, true)).collect();
+        self.nearness = spread(&near);
         let mut trusted: Vec<f64> =
             self.sample.iter().map(|(_, row)| belongs.views.trust.rho(*row)).collect();
         self.trust = median(&mut trusted).unwrap_or(0.5);
-        (self.fresh, self.measured) = (0, true);
+        self.fresh = 0;
     }
 
     fn radius(&self, draw: &mut Draw) -> f64 {
@@ -190,6 +204,26 @@ impl Domain {
         f64::from(inside) / f64::from(all.max(1))
     }
 
+    /// The mean cosine with the sample; with all others of it, for one that is in it.
+    fn nearness(&self, vector: &[f32], is_in: bool) -> f64 {
+        let own = if is_in { 1.0 } else { 0.0 };
+        let others = self.sample.len() as f64 - own;
+        if self.sum.is_empty() || others < 1.0 { 0.0 } else { (f64::from(dot(vector, &self.sum)) - own) / others }
+    }
+
+    /// Whether there is enough to compare with since the last time that this was asked.
+    pub(super) fn has_just_enough(&mut self) -> bool {
+        let is_enough = self.size >= ENOUGH as u64;
+        is_enough && !std::mem::replace(&mut self.is_enough, is_enough)
+    }
+
+    /// How a vector lies among what is known.
+    pub(super) fn item_facts(&self, vector: &[f32]) -> ItemFacts {
+        let ((mean, deviation), inside) = (self.nearness, self.share(vector, None));
+        let nearness = self.nearness(vector, false);
+        ItemFacts { ratio: ratio(inside, self.usual), crowding: crowding(nearness, mean, deviation) }
+    }
+
     /// What was committed after a position, if that is not too much to tell.
     pub(super) fn since(&self, lsn: Lsn) -> Option<Vec<Row>> {
         let whole = self.recent.len() < RECENT_MAX;
@@ -198,13 +232,24 @@ impl Domain {
     }
 }
 
+/// The mean, and the standard deviation.
+fn spread(values: &[f64]) -> (f64, f64) {
+    let count = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / count).sqrt())
+}
+
 /// The domains in use.
 #[derive(Default)]
 pub(crate) struct Domains(Mutex<Kept>);
 
+/// A space, and what else tells apart what belongs to it: whether relations do; or the class, where Cedar has a say.
+type Place = (Space, bool, Option<Class>);
+
 #[derive(Default)]
 struct Kept {
-    domains: HashMap<(Space, Class, bool), Arc<Mutex<Domain>>>,
+    domains: HashMap<Place, Arc<Mutex<Domain>>>,
     used: u64,
 }
 
@@ -214,7 +259,7 @@ impl Domains {
         let mut kept = self.0.lock();
         kept.used += 1;
         let used = kept.used;
-        let place = (space.clone(), class.clone(), by_cedar);
+        let place = (space.clone(), class.kind == RELATION, by_cedar.then(|| class.clone()));
         if !kept.domains.contains_key(&place) && kept.domains.len() >= DOMAINS_MAX {
             let idle = kept.domains.iter().min_by_key(|(_, domain)| domain.lock().used);
             let idle = idle.map(|(place, _)| place.clone());

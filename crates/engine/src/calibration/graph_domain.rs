@@ -223,8 +223,8 @@ impl Links for Counted<'_> {
     }
 }
 
-/// A space, the class in it, and whether Cedar has a say.
-type Place = (Space, Class, bool);
+/// A space; and the class, where Cedar has a say.
+type Place = (Space, Option<Class>);
 
 /// The domains in use, the one that was used last at the end.
 #[derive(Default)]
@@ -234,11 +234,10 @@ impl GraphDomains {
     /// The domain of a space, as it was left.
     pub(super) fn of(&self, space: &Space, class: &Class, by_cedar: bool) -> Arc<Mutex<GraphDomain>> {
         let mut kept = self.0.lock();
-        let is_it = |((known, of, cedar), _): &(Place, Arc<Mutex<GraphDomain>>)| {
-            known == space && of == class && *cedar == by_cedar
-        };
+        let place: Place = (space.clone(), by_cedar.then(|| class.clone()));
+        let is_it = |(known, _): &(Place, Arc<Mutex<GraphDomain>>)| *known == place;
         let found = kept.iter().position(is_it).map(|place| kept.remove(place));
-        let found = found.unwrap_or_else(|| ((space.clone(), class.clone(), by_cedar), Arc::default()));
+        let found = found.unwrap_or_else(|| (place, Arc::default()));
         if kept.len() >= DOMAINS_MAX {
             kept.remove(0);
         }

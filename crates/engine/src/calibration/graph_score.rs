@@ -67,9 +67,9 @@ impl Proposal<'_> {
         (call.caller.user(), call.caller.agent())
     }
 
-    /// Scores them; nothing where nobody may say anything of them.
+    /// Scores them.
     pub(super) fn judged(&self) -> Option<Judgement> {
-        self.with_domain(|scoring, domain, relations| self.weigh(scoring, domain, relations)).flatten()
+        self.with_domain(|scoring, domain, relations| self.weigh(scoring, domain, relations))
     }
 
     /// The types that are proposed and those that are there, by number; one that is new has the number that it is scored by.
@@ -140,11 +140,8 @@ impl Proposal<'_> {
         scoring: &Scoring<'_>,
         domain: &mut GraphDomain,
         relations: &RelationsView,
-    ) -> Option<Judgement> {
+    ) -> Judgement {
         let walkers = walkers(scoring);
-        if walkers.is_empty() {
-            return None;
-        }
         let known = scoring.known(MemoryKind::Relations);
         let draw = Draw::new(&scoring.key(), known.rounds, &self.hash());
         let looked =
@@ -152,15 +149,18 @@ impl Proposal<'_> {
         let Looked { checked, calibrated, audited, facts, depth, bears_out } = looked.at(domain, draw);
         let prints = audited.iter().filter_map(|one| one.probe.as_ref().map(|probe| probe.print));
         self.tenant.calibrator.walks.draw(scoring.belongs.space.namespace, prints.collect());
-        again::scored(self.tenant);
+        let audits = audits(&audited, &facts);
+        if !audits.is_empty() {
+            again::scored(self.tenant);
+        }
         let weighing =
             |((scored, checked), said): ((&Scored, &Checked), &Option<(VersionId, f64)>)| Weighing {
-                calibration: logged(scoring, &calibrated, scored, ways(checked, &depth)),
+                calibration: logged(scoring, (&calibrated, &audited), scored, ways(checked, &depth)),
                 admitted: scored.admitted || said.is_some(),
                 of_copy: self.of_copy,
             };
         let weighings = calibrated.relations().iter().zip(&checked).zip(&bears_out).map(weighing).collect();
-        Some(Judgement { weighings, audits: audits(&audited, &facts), bears_out })
+        Judgement { weighings, audits, bears_out }
     }
 
     /// What walks that have not spoken of it yet say of the one relation that is proposed, which may be there already (CAL-33).
@@ -287,12 +287,13 @@ impl Looking<'_> {
 }
 
 impl Looking<'_> {
-    /// Which support is usual. Where too little was scored to tell, the last relations that nobody scored say it too, as they lie
+    /// Which support is usual. Where too little was audited to tell, the last relations that nobody audited say it too, as they lie
     /// now: else the first ones would be held against nothing, and those after them against the first.
     fn usual(&self, domain: &GraphDomain, all: &Counted<'_>, kinds: Kinds<'_>, steps: usize) -> Support {
         let scored = &self.known.ways.supports;
         let missing = SUPPORTS_MAX.saturating_sub(scored.len());
-        let unscored = |row: &Row| self.scoring.belongs.views.trust.standing(*row).is_none();
+        let trust = &self.scoring.belongs.views.trust;
+        let unscored = |row: &Row| trust.standing(*row).is_none_or(|standing| !standing.audited);
         let mut before: Vec<f64> = Vec::new();
         for row in domain.latest().filter(unscored).take(UNSCORED_MAX) {
             if before.len() >= missing {
@@ -313,10 +314,17 @@ fn ways(checked: &Checked, depth: &Depth) -> Ways {
 }
 
 /// What is logged of one of them. They are gated together, so what they reached together is what the next ones are measured by.
-fn logged(scoring: &Scoring<'_>, calibrated: &Calibrated, scored: &Scored, ways: Ways) -> Calibration {
+fn logged(
+    scoring: &Scoring<'_>,
+    (calibrated, audited): (&Calibrated, &[Audited]),
+    scored: &Scored,
+    ways: Ways,
+) -> Calibration {
     let rho = if scored.admitted { calibrated.rho() } else { calibrated.rho().min(scored.rho) };
     let calibration = scoring.logged(calibrated, scored, Vec::new(), MemoryKind::Relations);
-    Calibration { rho, ways: Some(ways), ..calibration }
+    // Where nobody is asked, what is found says nothing of what is usual: that is looked up when somebody is.
+    let ways = (calibration.gated || !audited.is_empty()).then_some(ways);
+    Calibration { rho, ways, ..calibration }
 }
 
 /// A committed relation of another party that says the same as a proposed one, and how much it counts that this party says it
@@ -329,7 +337,8 @@ fn said_before<L: Links>(
 ) -> Option<(VersionId, f64)> {
     let (views, party) = (scoring.belongs.views, scoring.party());
     let rows = scene.all_said_before(relation);
-    let standings: Vec<_> = rows.iter().filter_map(|row| Some((*row, views.trust.standing(*row)?))).collect();
+    let standing = |row: &Row| views.trust.standing(*row).filter(|standing| standing.audited);
+    let standings: Vec<_> = rows.iter().filter_map(|row| Some((*row, standing(row)?))).collect();
     if standings.iter().any(|(_, standing)| standing.party == party) {
         return None;
     }
@@ -346,10 +355,10 @@ fn walkers(scoring: &Scoring<'_>) -> Vec<Walker> {
     if let Some(round) = scoring.round.filter(|round| round.by_person) {
         let others = round.agents.iter().filter(|agent| **agent != scoring.author.1);
         let of = |agent: &AgentId| {
-            let mut all = walks.of(*agent, namespace, scoring.now);
+            let mut all = walks.queues.of(*agent, namespace, scoring.now);
             all.retain(|one| one.round == Some(round.trace) && scoring.sees(one.user, one.agent));
             // Who searched and did not walk has nothing to say of relations, and nothing is wrong with that.
-            let searched = calibrator.probes.of(*agent, namespace, scoring.now);
+            let searched = calibrator.probes.queues.of(*agent, namespace, scoring.now);
             let searched = searched.iter().any(|probe| probe.round == Some(round.trace));
             let must_speak = !all.is_empty() || !searched;
             Walker { party: Party::Agent(*agent), walks: all, must_speak }
@@ -358,7 +367,7 @@ fn walkers(scoring: &Scoring<'_>) -> Vec<Walker> {
     }
     let mut by_user: BTreeMap<UserId, Vec<Arc<Walked>>> = BTreeMap::new();
     for agent in &scoring.belongs.space.agents {
-        for one in walks.of(*agent, namespace, scoring.now) {
+        for one in walks.queues.of(*agent, namespace, scoring.now) {
             if one.shared && scoring.hears((one.user, one.agent), &one.with) {
                 by_user.entry(one.user).or_default().push(one);
             }

@@ -1,7 +1,8 @@
 //! Declared rounds: a piece of work that several agents share, and what it is about (CAL-40).
 //!
-//! Its id is used as `trace_id`: what is searched and written in that trace belongs to the round. What is written in one is the
-//! work of all who take part, and only who may see all of them sees it; that is why all of them may audit it (CAL-41).
+//! Its id is used as `trace_id`: what is searched and written in that trace belongs to the round. Who declares it chooses what becomes
+//! of what is written there: it is the work of all who take part, and only who may see all of them sees it (CAL-41); or it stays its
+//! writer's own, and then those of the others audit it who would see it.
 
 use super::walks::Trodden;
 use crate::Call;
@@ -19,7 +20,7 @@ use tabellion_core::log::Edge;
 use tabellion_core::rank::dot;
 use tabellion_core::text::words;
 use tabellion_core::time::{Period, Timestamp};
-use tabellion_core::trust::{Context, POINTS_MAX, QUERIES_MAX, in_context, threshold};
+use tabellion_core::trust::{Context, POINTS_MAX, QUERIES_MAX, RoundVisibility, in_context, threshold};
 use tabellion_core::view::{Node, Views};
 
 /// How long a round lasts.
@@ -43,6 +44,8 @@ pub(crate) struct Round {
     pub(crate) agents: Vec<AgentId>,
     /// Whether a person called it: then each who takes part counts as one. Who calls a round of their own agents gains no voice.
     pub(super) by_person: bool,
+    /// Who sees what is written in it.
+    visibility: RoundVisibility,
     until: Timestamp,
     declared: Vec<Vector>,
     talk: Mutex<Talk>,
@@ -107,11 +110,6 @@ impl Rounds {
         rounds.iter().rev().find(lasts).filter(|round| round.agents.contains(&agent)).cloned()
     }
 
-    /// Whether no round was declared.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.lock().is_empty()
-    }
-
     fn add(&self, round: Round, now: Timestamp) {
         let mut rounds = self.0.lock();
         rounds.retain(|round| now < round.until);
@@ -123,9 +121,11 @@ impl Rounds {
 }
 
 impl Tenant {
-    /// The agents that take part in the round which a trace names, if the caller does: what is written there is theirs too.
+    /// The agents whose work it is what the caller writes in the round that a trace names: all that take part, unless whoever declared
+    /// it left each writer's work their own.
     pub(crate) fn taking_part(&self, call: &Call, trace: Option<&str>) -> Vec<AgentId> {
-        self.round(call, trace).map(|round| round.agents.clone()).unwrap_or_default()
+        let round = self.round(call, trace).filter(|round| round.visibility == RoundVisibility::All);
+        round.map(|round| round.agents.clone()).unwrap_or_default()
     }
 
     pub(crate) fn round(&self, call: &Call, trace: Option<&str>) -> Option<Arc<Round>> {
@@ -138,7 +138,13 @@ impl Tenant {
 pub(crate) async fn declare(tenant: &Tenant, call: &Call, draft: RoundDraft) -> Result<RoundReply, Refusal> {
     let result = declared(tenant, call, &draft).await;
     let ids = result.as_ref().map_or_else(|_| Vec::new(), |reply| vec![reply.id.clone()]);
-    let outcome = result.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
+    let outcome = result.as_ref().map_or_else(
+        |refusal| refusal.code.as_str(),
+        |reply| match reply.visibility {
+            RoundVisibility::All => "ok",
+            RoundVisibility::Own => "ok_own",
+        },
+    );
     tenant.sequencer.trail_now(tenant.row(call, "declare_round", outcome, ids)).await?;
     result
 }
@@ -158,11 +164,13 @@ async fn declared(tenant: &Tenant, call: &Call, draft: &RoundDraft) -> Result<Ro
     let id = RoundId::from_bytes(tenant.entropy.bytes());
     let namespace = draft.namespace.clone().unwrap_or_else(|| "default".to_owned());
     let until = now.plus(LASTS);
+    let visibility = draft.visibility.as_deref().and_then(RoundVisibility::from_word).unwrap_or_default();
     let reply = RoundReply {
         id: id.to_string(),
         agents: agents.iter().map(ToString::to_string).collect(),
         namespace: namespace.clone(),
         expires_at: until,
+        visibility,
     };
     tenant.calibrator.rounds.add(
         Round {
@@ -170,6 +178,7 @@ async fn declared(tenant: &Tenant, call: &Call, draft: &RoundDraft) -> Result<Ro
             namespace,
             agents,
             by_person: tenant.is_person(&call.caller),
+            visibility,
             until,
             declared,
             talk: Mutex::default(),
@@ -193,6 +202,9 @@ fn faults(draft: &RoundDraft) -> Vec<Fault> {
     rule(draft.namespace.as_ref().is_none_or(named), "/namespace", form);
     let fits = |text: &String| !text.trim().is_empty() && text.chars().count() <= TEXT_CHARS_MAX;
     rule(fits(&draft.goal), "/goal", format!("1 to {TEXT_CHARS_MAX} characters: what the round is about"));
+    let word = |text: &String| RoundVisibility::from_word(text).is_some();
+    let words = format!("one of {}", RoundVisibility::words());
+    rule(draft.visibility.as_ref().is_none_or(word), "/visibility", words);
     rule(draft.agents.len() <= AGENTS_MAX, "/agents", format!("at most {AGENTS_MAX} agents"));
     rule(draft.items.len() <= ITEMS_MAX, "/items", format!("at most {ITEMS_MAX} items"));
     rule(draft.texts.len() <= TEXTS_MAX, "/texts", format!("at most {TEXTS_MAX} texts"));

@@ -6,7 +6,7 @@ use super::lists::probed;
 use super::probes::Probe;
 use super::rounds::Round;
 use super::session::Session;
-use super::{again, namespace_print, space_of};
+use super::{again, space_of};
 use crate::Call;
 use crate::options::CalibrationMode;
 use crate::tenant::Tenant;
@@ -17,12 +17,12 @@ use tabellion_core::access::Deed;
 use tabellion_core::canonical::{Hash, framed_sha256, sha256};
 use tabellion_core::gate::Weighing;
 use tabellion_core::id::{AgentId, ReviewId, UserId};
-use tabellion_core::item::{Content, Tier};
+use tabellion_core::item::Content;
 use tabellion_core::log::{Audit, Calibration, Edge, Mark, MemoryKind, Party, Space, Weighed};
 use tabellion_core::time::Timestamp;
 use tabellion_core::trust::{
-    Auditor, CalFacts, Calibrated, Context, Delta, Draw, ItemFacts, Past, Probing, Profile, Scored,
-    calibrate, namespace_key, ratio, step,
+    Auditor, CalFacts, Calibrated, Context, Delta, Draw, Gating, ItemFacts, Parts, Past, Probing, Profile,
+    Scored, calibrate, namespace_key, step,
 };
 use tabellion_core::view::{Class, Known, Moment};
 
@@ -38,21 +38,10 @@ pub(super) struct Eligible {
     must_speak: bool,
 }
 
-/// Whether anybody audits what is written here: in a round all others who take part do; elsewhere those who search in the
-/// open.
-pub(super) fn is_audited(
-    tenant: &Tenant,
-    call: &Call,
-    round: Option<&Round>,
-    tier: Tier,
-    namespace: &str,
-) -> bool {
-    if let Some(round) = round.filter(|round| round.by_person) {
-        return round.agents.iter().any(|agent| *agent != call.caller.agent());
-    }
-    let namespace = namespace_print(tenant, namespace);
-    tier == Tier::Shared
-        && tenant.calibrator.probes.any_of_others(namespace, call.caller.user(), tenant.now())
+/// Whether others audit what is written here: all who take part in a round that a person declared.
+pub(super) fn is_audited(call: &Call, round: Option<&Round>) -> bool {
+    let round = round.filter(|round| round.by_person);
+    round.is_some_and(|round| round.agents.iter().any(|agent| *agent != call.caller.agent()))
 }
 
 /// What is scored, and where.
@@ -103,7 +92,7 @@ impl Scoring<'_> {
         if let Some(round) = self.round.filter(|round| round.by_person) {
             let others = round.agents.iter().filter(|agent| **agent != self.author.1);
             let of = |agent: &AgentId| {
-                let mut all = probes.of(*agent, namespace, self.now);
+                let mut all = probes.queues.of(*agent, namespace, self.now);
                 all.retain(|probe| probe.round == Some(round.trace) && self.sees(probe.user, probe.agent));
                 // Who walked and did not search has nothing to say of texts, and nothing is wrong with that.
                 let must_speak = !all.is_empty() || !self.walked(*agent, round);
@@ -113,7 +102,7 @@ impl Scoring<'_> {
         }
         let mut by_user: BTreeMap<UserId, Vec<Arc<Probe>>> = BTreeMap::new();
         for agent in &self.belongs.space.agents {
-            for probe in probes.of(*agent, namespace, self.now) {
+            for probe in probes.queues.of(*agent, namespace, self.now) {
                 if probe.shared && self.hears((probe.user, probe.agent), &probe.with) {
                     by_user.entry(probe.user).or_default().push(probe);
                 }
@@ -125,7 +114,7 @@ impl Scoring<'_> {
 
     /// Whether an agent walked along relations in a round.
     fn walked(&self, agent: AgentId, round: &Round) -> bool {
-        let walks = self.tenant.calibrator.walks.of(agent, self.belongs.space.namespace, self.now);
+        let walks = self.tenant.calibrator.walks.queues.of(agent, self.belongs.space.namespace, self.now);
         walks.iter().any(|walked| walked.round == Some(round.trace))
     }
 
@@ -201,7 +190,6 @@ impl Scoring<'_> {
         parties: usize,
     ) -> CalFacts {
         let set = &self.tenant.governance.calibration;
-        let heard = audited.iter().any(|one| one.valid() == Some(true));
         CalFacts {
             profile: set.profile,
             parts: set.parts,
@@ -210,9 +198,20 @@ impl Scoring<'_> {
                 .iter()
                 .map(|one| Auditor { weight: one.weight, family: self.family(one), probing: one.probing })
                 .collect(),
-            audited: set.mode == CalibrationMode::Gate && (heard || self.round.is_some()),
+            gating: self.gating(),
             past,
             parties,
+        }
+    }
+
+    /// What the score may keep out.
+    fn gating(&self) -> Gating {
+        if self.tenant.governance.calibration.mode != CalibrationMode::Gate {
+            return Gating::Nothing;
+        }
+        match self.round.filter(|round| round.by_person) {
+            Some(round) if round.agents.iter().any(|agent| *agent != self.author.1) => Gating::Threshold,
+            _ => Gating::Magnets,
         }
     }
 
@@ -251,7 +250,7 @@ impl Scoring<'_> {
                 (false, false) => Mark::Plain,
             },
             audits,
-            gated: !calibrated.advisory(),
+            gated: !calibrated.advisory() || !scored.admitted,
             ways: None,
             agreement: calibrated.agreement(),
         }
@@ -292,7 +291,7 @@ fn mean_weight(probes: &[Arc<Probe>], known: &Known) -> f64 {
     agents.iter().map(|agent| known.weight(*agent)).sum::<f64>() / agents.len().max(1) as f64
 }
 
-/// Scores a write whose turn it is; nothing where nobody may say anything of it.
+/// Scores a write. One without a vector is not held against anything yet; that is made up for when it has one.
 pub(crate) fn score(
     tenant: &Tenant,
     call: &Call,
@@ -317,10 +316,7 @@ pub(crate) fn score(
         now,
         sight: Default::default(),
     };
-    let eligible = scoring.eligible();
-    if eligible.is_empty() {
-        return None;
-    }
+    let eligible = if session.vector.is_some() { scoring.eligible() } else { Vec::new() };
     let known = scoring.known(MemoryKind::Items);
     laps.end(Stage::Gate);
     let domain = tenant.calibrator.domains.of(&space, class, by_cedar);
@@ -329,21 +325,35 @@ pub(crate) fn score(
     let hash = framed_sha256(&[&content.canonical().ok()?, user.as_bytes(), agent.as_bytes()]);
     let mut draw = Draw::new(&scoring.key(), known.rounds, &hash);
     laps.end(Stage::Density);
-    let ask = |probe: &Probe| probed(probe, &domain, &scoring.belongs, &vectors, &[&session.vector], None);
+    let vector = session.vector.as_deref();
+    let new: Vec<&[f32]> = vector.into_iter().collect();
+    let ask = |probe: &Probe| probed(probe, &domain, &scoring.belongs, &vectors, &new, None);
     let audited = scoring.audit(&eligible, &known, &mut draw, &ask);
     laps.end(Stage::Alignment);
-    let inside = domain.share(&session.vector, None);
+    let usual = ItemFacts { ratio: 1.0, crowding: 0.0 };
+    let lies = vector.map_or(usual, |vector| domain.item_facts(vector));
     laps.end(Stage::Density);
-    let delta =
-        Delta { items: vec![ItemFacts { ratio: ratio(inside, domain.usual) }], relations: Vec::new() };
-    let facts = scoring.facts(&audited, domain.size, known.past, eligible.len() + 1);
+    let delta = Delta { items: vec![lies], relations: Vec::new() };
+    let mut facts = scoring.facts(&audited, domain.size, known.past, eligible.len() + 1);
+    if vector.is_none() {
+        facts.parts = Parts { detect: false, ..facts.parts };
+        facts.gating = Gating::Nothing;
+        again::owes_a_score(tenant);
+    }
     let calibrated = calibrate(&delta, &facts);
     let scored = calibrated.items().first()?;
     let prints = audited.iter().filter_map(|one| one.probe.as_ref().map(|probe| probe.print));
     tenant.calibrator.probes.draw(space.namespace, prints.collect());
     let _set_before = session.class.set(class.clone());
-    again::scored(tenant);
-    let calibration = scoring.logged(&calibrated, scored, audits(&audited, &facts), MemoryKind::Items);
+    let audits = audits(&audited, &facts);
+    // What nobody audits has no part in when others are looked at again: they may not know of it.
+    if !audits.is_empty() {
+        again::scored(tenant);
+    }
+    if domain.has_just_enough() {
+        again::owes_a_score(tenant);
+    }
+    let calibration = scoring.logged(&calibrated, scored, audits, MemoryKind::Items);
     laps.end(Stage::Gate);
     laps.note();
     Some(Weighing { calibration, admitted: scored.admitted, of_copy: session.of_copy })

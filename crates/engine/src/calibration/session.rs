@@ -1,4 +1,4 @@
-//! The turn of a write at being scored: one at a time in a namespace, each against what the one before it left (CAL-42).
+//! A write that is about to be scored. In a round they take turns in a namespace, each against what the one before it left (CAL-42).
 
 use super::counted::{self, Outcome};
 use super::rounds::Round;
@@ -9,9 +9,11 @@ use crate::Call;
 use crate::embedding::Vector;
 use crate::options::CalibrationMode;
 use crate::tenant::Tenant;
+use crate::vectors::Vectors;
 use crate::write::Asked;
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tabellion_core::canonical::Hash;
@@ -23,6 +25,10 @@ use tabellion_core::log::Party;
 use tabellion_core::view::Class;
 use tokio::sync::OwnedMutexGuard;
 
+/// The share of the wait for a vector that a write outside of a round waits at most: one in so many.
+const PATIENCE: u64 = 5;
+/// After a wait in vain, one write in so many waits again.
+const TRIES_AGAIN: u32 = 16;
 /// Namespaces whose turns are told apart.
 const TURNS_MAX: usize = 4_096;
 /// How long a write waits for those before it.
@@ -52,7 +58,8 @@ impl Turns {
 pub(crate) struct Session {
     /// Whether the copy for others is scored: what its user keeps does not hang on that.
     pub(crate) of_copy: bool,
-    pub(crate) vector: Vector,
+    /// What it means; nothing of a relation, and where no model answered in time.
+    pub(crate) vector: Option<Vector>,
     pub(crate) round: Option<Arc<Round>>,
     /// The class that it was scored as.
     pub(super) class: OnceLock<Class>,
@@ -86,8 +93,8 @@ pub(crate) async fn committed(tenant: &Tenant, call: &Call, asked: &Asked) {
     counted::committed(session);
     if let Some(joined) = session.relation.as_deref() {
         together::committed(tenant, call, session, joined).await;
-    } else if let Some(round) = &session.round {
-        round.wrote(call.caller.agent(), &session.vector);
+    } else if let (Some(round), Some(vector)) = (&session.round, &session.vector) {
+        round.wrote(call.caller.agent(), vector);
     }
     session.done();
     staged::echoed(tenant, call, session).await;
@@ -95,9 +102,9 @@ pub(crate) async fn committed(tenant: &Tenant, call: &Call, asked: &Asked) {
 
 /// What becomes of a write that is about to be scored.
 pub(crate) enum Begun {
-    /// Nobody audits it, or no model says what it means: it is not scored.
-    Unaudited,
-    /// It has its turn.
+    /// Nobody else sees it, or it does not last: it is not scored.
+    Unscored,
+    /// It is scored: in a round when its turn has come, elsewhere at once.
     Turn(Session),
     /// The same party wrote nearly the same before, and that waits: it is not scored again (CAL-31).
     Attached(ReviewId),
@@ -113,8 +120,8 @@ pub(crate) fn subject(asked: &Asked) -> (Tier, &Content) {
     }
 }
 
-/// Waits for the turn of a write that somebody audits, and gives it its vector. Without a model that answers it is not scored: low
-/// trust rather than lost.
+/// Gives a write that is for others its vector, and in a round waits for its turn. Where no model answers in time it is scored without,
+/// and held against what is known later: a score is never worth a lost write.
 pub(crate) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Begun {
     // A relation is not measured by its words.
     if asked.request.content.kind == RELATION {
@@ -123,32 +130,31 @@ pub(crate) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Be
     let layer = asked.request.layer;
     let set = tenant.governance.calibration.mode != CalibrationMode::Off;
     let Some(vectors) = tenant.shared.vectors.as_ref().filter(|_| layer.is_durable() && set) else {
-        return Begun::Unaudited;
+        return Begun::Unscored;
     };
     let namespace = &asked.request.namespace;
     let round = tenant.round(call, asked.request.trace_id.as_deref());
     let round = round.filter(|round| round.namespace == *namespace);
     let (tier, content) = subject(asked);
-    if !score::is_audited(tenant, call, round.as_deref(), tier, namespace) {
-        return Begun::Unaudited;
+    let audited = score::is_audited(call, round.as_deref());
+    if !audited && tier != Tier::Shared {
+        return Begun::Unscored;
     }
-    let owner = (tenant.shared.tenant, call.caller.user());
-    let wait = Duration::from_millis(tenant.limits.embedding_wait_ms);
-    let vector = match vectors.embedding().one(owner, &content.embedded_text(), wait).await {
-        Ok(vector) => vector,
-        Err(error) => {
-            tracing::warn!(%error, "a write has no vector; it is not scored");
-            return Begun::Unaudited;
-        }
+    let vector = vector(tenant, call, vectors, &content.embedded_text(), audited).await;
+    // Outside of a round nothing is drawn, so nobody need wait for anybody.
+    let turn = match audited && vector.is_some() {
+        true => tenant.calibrator.turns.wait(namespace_print(tenant, namespace)).await,
+        false => None,
     };
-    vectors.answers();
-    let turn = tenant.calibrator.turns.wait(namespace_print(tenant, namespace)).await;
     let party = match round.as_ref().filter(|round| round.by_person) {
         Some(_) => Party::Agent(call.caller.agent()),
         None => Party::User(call.caller.user()),
     };
-    revived::caught_up(tenant, namespace, party).await;
-    let echo = match staged::near_copy(tenant, namespace, party, &vector) {
+    if audited {
+        revived::caught_up(tenant, namespace, party).await;
+    }
+    let copied = vector.as_ref().and_then(|vector| staged::near_copy(tenant, namespace, party, vector));
+    let echo = match copied {
         Some(Copied::BySame(review)) => return Begun::Attached(review),
         Some(Copied::ByOther(review)) => Some((review, party)),
         None => None,
@@ -156,11 +162,45 @@ pub(crate) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Be
     if let Err(refusal) = staged::has_room(tenant, call) {
         return Begun::Full(refusal);
     }
-    // What came before it in this namespace should have its vector too; what takes longer is not there yet.
-    let lsn = tenant.shared.views.read().lsn();
-    let _late = vectors.reached(lsn, VECTORS_WAIT).await;
+    if turn.is_some() {
+        // What came before it in this namespace should have its vector too; what takes longer is not there yet.
+        let lsn = tenant.shared.views.read().lsn();
+        let _late = vectors.reached(lsn, VECTORS_WAIT).await;
+    }
     let of_copy = asked.copy.is_some() && asked.request.tier != TierWish::Both;
     let (class, weighing) = (OnceLock::new(), Mutex::default());
     let relation = None;
     Begun::Turn(Session { of_copy, vector, round, class, weighing, echo, relation, turn: Mutex::new(turn) })
+}
+
+/// The vector of a text, if a model gives it in time. Once it did not, most writes outside of rounds go on without asking, until it
+/// answers again.
+async fn vector(
+    tenant: &Tenant,
+    call: &Call,
+    vectors: &Vectors,
+    text: &str,
+    audited: bool,
+) -> Option<Vector> {
+    let missed = &tenant.calibrator.missed;
+    let misses = missed.load(Ordering::Relaxed);
+    let hopeless = misses > 0 && !misses.is_multiple_of(TRIES_AGAIN);
+    if !audited && hopeless {
+        missed.fetch_add(1, Ordering::Relaxed);
+        return None;
+    }
+    let owner = (tenant.shared.tenant, call.caller.user());
+    let wait = tenant.limits.embedding_wait_ms / if audited { 1 } else { PATIENCE };
+    match vectors.embedding().one(owner, text, Duration::from_millis(wait)).await {
+        Ok(vector) => {
+            missed.store(0, Ordering::Relaxed);
+            vectors.answers();
+            Some(vector)
+        }
+        Err(error) => {
+            missed.fetch_add(1, Ordering::Relaxed);
+            tracing::warn!(%error, "a write has no vector yet; it is held against what is known later");
+            None
+        }
+    }
 }

@@ -86,7 +86,8 @@ pub(crate) fn keep(tenant: &Tenant, call: &Call, review: ReviewId, namespace: &s
     counted::staged(session);
     let Some(class) = session.class.get().cloned().filter(|_| session.relation.is_none()) else { return };
     let author = (call.caller.user(), call.caller.agent());
-    let (vector, namespace) = (Arc::clone(&session.vector), namespace.to_owned());
+    let Some(vector) = session.vector.as_ref().map(Arc::clone) else { return };
+    let namespace = namespace.to_owned();
     let subject = Subject { vector, class, namespace, author };
     let views = tenant.shared.views.read();
     tenant.calibrator.staged.put(review, Some(subject), |one| views.trust.staged(one).is_some());

@@ -3,10 +3,10 @@
 
 use super::graph_score::{Judgement, Proposal};
 use super::rounds::Round;
+use super::score::is_audited;
 use super::session::{Begun, Session, subject};
 use super::{labels, namespace_print, staged, staged_relations};
 use crate::Call;
-use crate::embedding::Vector;
 use crate::options::CalibrationMode;
 use crate::tenant::Tenant;
 use crate::write::{self, Asked};
@@ -189,8 +189,8 @@ fn party(call: &Call, round: Option<&Round>) -> Party {
     }
 }
 
-/// What of a write is scored as a relation, in which round; nothing where nobody audits it.
-fn audited(tenant: &Tenant, call: &Call, asked: &Asked) -> Option<(Tie, Option<Arc<Round>>, Tier)> {
+/// What of a write is scored as a relation, in which round; nothing where nobody else sees it.
+fn scored(tenant: &Tenant, call: &Call, asked: &Asked) -> Option<(Tie, Option<Arc<Round>>, Tier)> {
     let set = tenant.governance.calibration.mode != CalibrationMode::Off;
     let (tier, content) = subject(asked);
     if !set || !asked.request.layer.is_durable() || content.kind != RELATION {
@@ -199,36 +199,24 @@ fn audited(tenant: &Tenant, call: &Call, asked: &Asked) -> Option<(Tie, Option<A
     let (tie, namespace) = (Tie::of(content)?, &asked.request.namespace);
     let round = tenant.round(call, asked.request.trace_id.as_deref());
     let round = round.filter(|round| round.namespace == *namespace);
-    let others = match round.as_ref().filter(|round| round.by_person) {
-        Some(round) => round.agents.iter().any(|agent| *agent != call.caller.agent()),
-        None => {
-            let (print, walks) = (namespace_print(tenant, namespace), &tenant.calibrator.walks);
-            tier == Tier::Shared && walks.any_of_others(print, call.caller.user(), tenant.now())
-        }
-    };
-    others.then_some((tie, round, tier))
+    (is_audited(call, round.as_deref()) || tier == Tier::Shared).then_some((tie, round, tier))
 }
 
 const fn of_copy(asked: &Asked) -> bool {
     asked.copy.is_some() && !matches!(asked.request.tier, TierWish::Both)
 }
 
-/// What is written together, as far as somebody audits it; none if nobody does.
+/// What is written together, as far as it is scored; none if nothing is.
 pub(crate) async fn together(
     tenant: &Tenant,
     call: &Call,
     drafts: &[Result<WriteDraft, Refusal>],
 ) -> Option<Arc<Together>> {
-    let calibrator = &tenant.calibrator;
-    // Mostly nobody audits anything, and then nothing is to be prepared.
-    if calibrator.rounds.is_empty() && calibrator.walks.is_empty() {
-        return None;
-    }
     let (mut members, mut rounds): (Vec<Member>, Vec<Option<Arc<Round>>>) = (Vec::new(), Vec::new());
     for draft in drafts.iter().flatten() {
         let Ok(request) = draft.clone().check() else { continue };
         let Ok(asked) = Asked::of(tenant, call, draft.clone(), request, None) else { continue };
-        let Some((tie, round, tier)) = audited(tenant, call, &asked) else { continue };
+        let Some((tie, round, tier)) = scored(tenant, call, &asked) else { continue };
         let namespace = asked.request.namespace.clone();
         let known = |member: &Member| member.tie == tie && member.namespace == namespace;
         let other_round = |first: &Option<Arc<Round>>| trace_of(first.as_ref()) != trace_of(round.as_ref());
@@ -248,8 +236,9 @@ pub(crate) async fn together(
     if members.is_empty() {
         return None;
     }
-    let turns = turns(tenant, &members).await;
-    Some(Arc::new(begun(tenant, call, members, rounds.into_iter().next().flatten(), turns).await))
+    let round = rounds.into_iter().next().flatten();
+    let turns = turns(tenant, call, round.as_deref(), &members).await;
+    Some(Arc::new(begun(tenant, call, members, round, turns).await))
 }
 
 fn trace_of(round: Option<&Arc<Round>>) -> Option<[u8; 32]> {
@@ -262,8 +251,16 @@ pub(super) async fn caught_up(tenant: &Tenant) {
     let _late = tenant.shared.index.reached(lsn, INDEX_WAIT).await;
 }
 
-/// Waits for the turn of relations in their namespaces.
-async fn turns(tenant: &Tenant, members: &[Member]) -> Vec<OwnedMutexGuard<()>> {
+/// Waits for the turn of relations in their namespaces; outside of a round nobody waits for anybody.
+async fn turns(
+    tenant: &Tenant,
+    call: &Call,
+    round: Option<&Round>,
+    members: &[Member],
+) -> Vec<OwnedMutexGuard<()>> {
+    if !is_audited(call, round) {
+        return Vec::new();
+    }
     let mut prints: Vec<[u8; 32]> =
         members.iter().map(|member| namespace_print(tenant, &member.namespace)).collect();
     // In one order, so that no two wait for each other.
@@ -276,7 +273,7 @@ async fn turns(tenant: &Tenant, members: &[Member]) -> Vec<OwnedMutexGuard<()>> 
     turns
 }
 
-/// Relations that have their turn, against everything that came before them.
+/// Relations that are about to be scored; in a round, against everything that came before them.
 async fn begun(
     tenant: &Tenant,
     call: &Call,
@@ -284,11 +281,14 @@ async fn begun(
     round: Option<Arc<Round>>,
     turns: Vec<OwnedMutexGuard<()>>,
 ) -> Together {
-    caught_up(tenant).await;
+    let audited = is_audited(call, round.as_deref());
+    if audited {
+        caught_up(tenant).await;
+    }
     let (judged, tells) = (Mutex::default(), Mutex::default());
     let together = Together { members, round, judged, tells, _turns: turns };
     for (place, member) in together.members.iter().enumerate() {
-        if together.first_of(place) == place && tenant.shared.vectors.is_some() {
+        if audited && together.first_of(place) == place && tenant.shared.vectors.is_some() {
             let with = |other: &&Member| member.is_scored_with(other);
             let ties: Vec<Tie> = together.members.iter().filter(with).map(|one| one.tie.clone()).collect();
             let names = Proposal {
@@ -309,7 +309,7 @@ async fn begun(
 /// Begins the turn of one relation: with those that it is written with, or alone.
 pub(super) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Begun {
     let with = asked.together.take();
-    let Some((tie, round, tier)) = audited(tenant, call, asked) else { return Begun::Unaudited };
+    let Some((tie, round, tier)) = scored(tenant, call, asked) else { return Begun::Unscored };
     let namespace = asked.request.namespace.clone();
     let is_it = |member: &Member| member.tie == tie && member.namespace == namespace;
     let found = with.as_ref().and_then(|together| together.members.iter().position(is_it));
@@ -325,7 +325,11 @@ pub(super) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Be
             let namespace = namespace.clone();
             let members = vec![Member { tie: tie.clone(), class, namespace, of_copy: of_copy(asked) }];
             // Those that it came with have the turn.
-            let turns = if with.is_some() { Vec::new() } else { turns(tenant, &members).await };
+            let turns = if with.is_some() {
+                Vec::new()
+            } else {
+                turns(tenant, call, round.as_deref(), &members).await
+            };
             (Arc::new(begun(tenant, call, members, round.clone(), turns).await), 0)
         }
     };
@@ -338,11 +342,10 @@ pub(super) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Be
         return Begun::Full(refusal);
     }
     let joined = Joined { together: Mutex::new(Some(together)), place, tie, bears_out: Mutex::default() };
-    let vector: Vector = Vector::from([].as_slice());
     let (of_copy, class) = (of_copy(asked), OnceLock::new());
     Begun::Turn(Session {
         of_copy,
-        vector,
+        vector: None,
         round,
         class,
         weighing: Mutex::default(),

@@ -75,7 +75,7 @@ fn item(tenant: &Tenant, call: &Call, views: &Views, id: &str, audits: bool) -> 
 }
 
 fn unscored(id: ItemId) -> ItemTrust {
-    let reasons = vec!["nobody audits what is written here, so it was not scored".to_owned()];
+    let reasons = vec!["it was not scored: what is private, and what does not last, is not".to_owned()];
     ItemTrust { id, trust: Band::Medium, status: "unscored", reasons, numbers: None }
 }
 

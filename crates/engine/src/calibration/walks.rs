@@ -2,6 +2,7 @@
 //! memory alone.
 
 use super::namespace_print;
+use super::queues::{Done, QUEUES_MAX, Queues};
 use super::rounds::Round;
 use crate::Call;
 use crate::paths::Walk;
@@ -13,15 +14,10 @@ use std::sync::Arc;
 use tabellion_core::canonical::Hash;
 use tabellion_core::id::{AgentId, UserId};
 use tabellion_core::policy::Classes;
-use tabellion_core::time::{Period, Timestamp};
+use tabellion_core::time::Timestamp;
 use tabellion_core::trust::{Context, POINTS_MAX, in_context};
 use tabellion_core::view::{Moment, Node, Row, Scope};
 
-/// Walks that are kept of an agent in a namespace, and for how long.
-const WALKS_MAX: usize = 32;
-const WALKS_KEPT: Period = Period::from_days(1);
-/// Queues that are kept; beyond that the one that was quiet longest goes.
-const QUEUES_MAX: usize = 4_096;
 /// Relations around a walk that are looked at for whether it belongs to its context.
 const LOOKS_MAX: usize = 256;
 /// The namespace that a walk without one counts for.
@@ -49,55 +45,36 @@ pub(super) struct Walked {
     pub(super) context: Context,
 }
 
-/// An agent in a namespace.
-type Place = (AgentId, Hash);
 /// A pair's work in a namespace, by its trace.
 type Work = (AgentId, UserId, Hash, Option<Hash>);
+
+impl Done for Walked {
+    fn pair(&self) -> (UserId, AgentId) {
+        (self.user, self.agent)
+    }
+
+    fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    fn is_open(&self) -> bool {
+        self.shared
+    }
+
+    fn round(&self) -> (Option<Hash>, &[AgentId]) {
+        (self.round, &self.with)
+    }
+}
 
 /// The walks of every agent.
 #[derive(Default)]
 pub(crate) struct Walks {
-    queues: Mutex<HashMap<Place, VecDeque<Arc<Walked>>>>,
+    pub(super) queues: Queues<Walked>,
     contexts: Mutex<HashMap<Work, VecDeque<Node>>>,
     drawn: Mutex<HashMap<Hash, VecDeque<Vec<Hash>>>>,
 }
 
 impl Walks {
-    fn keep(&self, namespace: Hash, walked: Walked) {
-        let mut queues = self.queues.lock();
-        let place = (walked.agent, namespace);
-        if !queues.contains_key(&place) && queues.len() >= QUEUES_MAX {
-            let last = |queue: &VecDeque<Arc<Walked>>| queue.back().map(|walked| walked.at);
-            let quiet = queues.iter().min_by_key(|(_, queue)| last(queue)).map(|(place, _)| *place);
-            quiet.and_then(|place| queues.remove(&place));
-        }
-        let queue = queues.entry(place).or_default();
-        queue.push_back(Arc::new(walked));
-        if queue.len() > WALKS_MAX {
-            queue.pop_front();
-        }
-    }
-
-    /// The walks of an agent in a namespace that are not too old, oldest first.
-    pub(super) fn of(&self, agent: AgentId, namespace: Hash, now: Timestamp) -> Vec<Arc<Walked>> {
-        let queues = self.queues.lock();
-        let queue = queues.get(&(agent, namespace)).into_iter().flatten();
-        queue.filter(|walked| now < walked.at.plus(WALKS_KEPT)).cloned().collect()
-    }
-
-    /// Whether nobody walked.
-    pub(super) fn is_empty(&self) -> bool {
-        self.queues.lock().is_empty()
-    }
-
-    /// Whether anybody but this user walked in the open of late.
-    pub(super) fn any_of_others(&self, namespace: Hash, user: UserId, now: Timestamp) -> bool {
-        let queues = self.queues.lock();
-        let here = queues.iter().filter(|((_, place), _)| *place == namespace);
-        here.flat_map(|(_, queue)| queue)
-            .any(|walked| walked.shared && walked.user != user && now < walked.at.plus(WALKS_KEPT))
-    }
-
     /// Whether a walk was drawn too often of late (CAL-28).
     pub(super) fn is_worn(&self, namespace: &Hash, walked: &Walked) -> bool {
         let drawn = self.drawn.lock();
@@ -216,7 +193,7 @@ pub(crate) fn note_walk(tenant: &Tenant, call: &Call, trod: &Trod<'_>) {
         rows: walk.rows.clone(),
         context,
     };
-    calibrator.walks.keep(namespace, walked);
+    calibrator.walks.queues.keep(namespace, walked);
 }
 
 /// The nodes of a walk, and those next to them as far as the walker sees.

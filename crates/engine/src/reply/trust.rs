@@ -2,7 +2,7 @@
 
 use tabellion_core::id::{ItemId, ReviewId};
 use tabellion_core::time::Timestamp;
-use tabellion_core::trust::Band;
+use tabellion_core::trust::{Band, RoundVisibility};
 
 /// A round that is to be declared (CAL-40).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,6 +17,8 @@ pub struct RoundDraft {
     pub texts: Vec<String>,
     /// Where it works; `default` where nothing is said.
     pub namespace: Option<String>,
+    /// Who sees what is written in it: `all` where nothing is said, or `own`.
+    pub visibility: Option<String>,
 }
 
 /// A round that was declared.
@@ -30,6 +32,8 @@ pub struct RoundReply {
     pub namespace: String,
     /// Until when.
     pub expires_at: Timestamp,
+    /// Who sees what is written in it.
+    pub visibility: RoundVisibility,
 }
 
 /// What is asked about trust.

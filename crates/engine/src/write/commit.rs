@@ -148,7 +148,8 @@ pub(super) fn commit(
 /// What is logged of the score of what others see: the shared version, or the only one.
 fn calibration(facts: &GateFacts, versions: &[(WrittenVersion, Payload)]) -> Option<Calibration> {
     let weighing = facts.weighing.as_ref()?;
-    let shared = versions.iter().find(|(written, _)| written.tier == weighing.calibration.space.tier);
+    // Of a write and what it becomes together with its twin, the one that holds from now on.
+    let shared = versions.iter().rev().find(|(written, _)| written.tier == weighing.calibration.space.tier);
     let (written, _) = shared.filter(|_| weighing.admitted)?;
     Some(Calibration { weighed: Weighed::Version(written.version), ..weighing.calibration.clone() })
 }

@@ -14,15 +14,16 @@ impl From<Moved> for proto::RecalibrateReply {
 
 impl From<proto::DeclareRoundRequest> for reply::RoundDraft {
     fn from(asked: proto::DeclareRoundRequest) -> Self {
-        let proto::DeclareRoundRequest { goal, agents, items, texts, namespace } = asked;
-        Self { goal, agents, items, texts, namespace }
+        let proto::DeclareRoundRequest { goal, agents, items, texts, namespace, visibility } = asked;
+        Self { goal, agents, items, texts, namespace, visibility }
     }
 }
 
 impl From<reply::RoundReply> for proto::Round {
     fn from(round: reply::RoundReply) -> Self {
-        let reply::RoundReply { id, agents, namespace, expires_at } = round;
-        Self { id, agents, namespace, expires_at: expires_at.to_string() }
+        let reply::RoundReply { id, agents, namespace, expires_at, visibility } = round;
+        let (expires_at, visibility) = (expires_at.to_string(), visibility.as_str().to_owned());
+        Self { id, agents, namespace, expires_at, visibility }
     }
 }
 

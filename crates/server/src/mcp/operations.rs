@@ -246,6 +246,7 @@ impl From<DeclareRound> for RoundDraft {
             items: asked.items.unwrap_or_default(),
             texts: asked.texts.unwrap_or_default(),
             namespace: asked.namespace,
+            visibility: asked.visibility,
         }
     }
 }

@@ -437,6 +437,10 @@ pub(super) struct DeclareRound {
     /// Where it works, e.g. a project. Default: default.
     #[schemars(regex(pattern = r"^[a-z0-9_.-]{1,64}$"))]
     pub(super) namespace: Option<String>,
+    /// Who sees what is written in it: `all`, who may invoke every agent that takes part; `own`, who would see the writer's own work.
+    /// Default: all.
+    #[schemars(regex(pattern = r"^(all|own)$"))]
+    pub(super) visibility: Option<String>,
 }
 
 /// What to tell the trust of.

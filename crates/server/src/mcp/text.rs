@@ -173,8 +173,11 @@ pub(super) fn called(reply: &CallReply) -> String {
 }
 
 pub(super) fn round(round: &RoundReply) -> String {
-    let RoundReply { id, agents, namespace, expires_at } = round;
-    let first = format!("{id} until {expires_at}, in namespace {namespace}: use it as trace_id");
+    let RoundReply { id, agents, namespace, expires_at, visibility } = round;
+    let visibility = visibility.as_str();
+    let first = format!(
+        "{id} until {expires_at}, in namespace {namespace}, visibility {visibility}: use it as trace_id"
+    );
     lines(first, agents.iter().map(|agent| format!("{agent} takes part")))
 }
 

@@ -337,13 +337,14 @@ the server; RESOURCE_UNAVAILABLE: repeat later; RESOURCE_FAILED: it cannot do th
 
 const ROUND: &str = "\
 Declares a piece of work that several agents share, such as a debate. Use it before the first search of that work. Returns {id, \
-agents, namespace, expires_at}: give the id to the others, and pass it as `trace_id` to every search_items and write_item of \
-the round, in the same namespace. What is written there counts as the work of all who take part. It lasts a day. If refused with \
+agents, namespace, expires_at, visibility}: give the id to the others, and pass it as `trace_id` to every search_items and write_item of \
+the round, in the same namespace. What is written there counts as the work of all who take part, or with `visibility` own as its \
+writer's alone. It lasts a day. If refused with \
 SCHEMA_INVALID, `errors` names the agent that your user may not invoke, or the item that you may not see.";
 
 const TRUST: &str = "\
 Says how far something can be trusted, and why. With `item`: {id, trust, status, reasons}; `trust` is low, medium or high, and \
-`status` unscored (nobody audits there), provisional (too little was known), scored, demoted (later evidence speaks against it) \
+`status` unscored (private, or it does not last), provisional (too little was known), scored, demoted (later evidence speaks against it) \
 or staged (kept apart). Without it: `staged`, the writes that wait in a namespace and that you may see. Use it before you rely on \
 a single item, or to see what became of a staged write. If refused with NOT_FOUND, there is no such item, or not for you.";
 

@@ -40,6 +40,7 @@ Examples:
   tabellion eval poison --data locomo
   tabellion eval poison --data locomo --conversations 1 --liars 0,3 --gates off,all --seeds 1 --json
   tabellion eval poison --data locomo --sorts magnets --listed fates.ndjson
+  tabellion eval poison --data locomo --sorts magnets --liars 0,3 --gates off,calibration --no-round
 
 docs/calibration.md says what is played and measured.")]
 pub(crate) struct EvalPoison {
@@ -73,6 +74,9 @@ pub(crate) struct EvalPoison {
     /// Searches of each other agent before a write
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
     reads: u64,
+    /// Declare no round: what is written is scored by how it lies alone, and only a magnet is kept apart
+    #[arg(long)]
+    no_round: bool,
     /// Write what became of each write and how it was scored, a JSON object a line
     #[arg(long, value_name = "FILE")]
     listed: Option<PathBuf>,
@@ -85,7 +89,8 @@ pub(super) fn run(args: &EvalPoison, context: &Context) -> Result<ExitCode> {
     let named = model.model().to_owned();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let cases = runtime.block_on(measured(args, &conversations, Arc::new(Remembering::new(model))))?;
-    let bars: Vec<Bar> = bars::bars(&cases).into_iter().filter(|bar| !bar.found.is_nan()).collect();
+    let bars = if args.no_round { bars::without_a_round(&cases) } else { bars::bars(&cases) };
+    let bars: Vec<Bar> = bars.into_iter().filter(|bar| !bar.found.is_nan()).collect();
     let all_met = bars.iter().all(Bar::is_met);
     let report = report(args, &conversations, &named, &cases);
     if context.output.is_json() {
@@ -170,7 +175,7 @@ fn report(args: &EvalPoison, conversations: &[Conversation], model: &str, cases:
             "probes": scripts.iter().map(|one| one.probes).sum::<usize>(),
             "split": "by seed: what is measured was never searched for before",
         },
-        "model": model, "seeds": args.seeds, "reads": args.reads,
+        "model": model, "in_round": !args.no_round, "seeds": args.seeds, "reads": args.reads,
         "cases": cases.iter().map(Case::json).collect::<Vec<_>>(),
     })
 }
@@ -254,7 +259,8 @@ async fn measured(
             let (liars, sort, gates) = *place;
             let (reads, questions_max) = (usize::try_from(args.reads)?, questions_max(args));
             let cast = Cast { sort, liars, seed, reads, questions_max };
-            let setup = Setup { gates, seed, embedder: Arc::clone(&embedder), lists: args.listed.is_some() };
+            let (embedder, lists, in_round) = (Arc::clone(&embedder), args.listed.is_some(), !args.no_round);
+            let setup = Setup { gates, seed, embedder, lists, in_round };
             let (room, conversations, place) = (Arc::clone(&room), Arc::clone(conversations), *place);
             runs.spawn(async move {
                 let _held = room.acquire_owned().await?;

@@ -21,14 +21,15 @@ fn facts() -> CalFacts {
         parts: Parts::default(),
         memory: 1_000,
         auditors: vec![answered(1.0); 5],
-        audited: true,
+        gating: Gating::Threshold,
         past: (0..60).map(|at| Past { party: at % 6, rho: Some(0.65) }).collect(),
         parties: 6,
     }
 }
 
 fn items(ratios: &[f64]) -> Delta {
-    Delta { items: ratios.iter().map(|ratio| ItemFacts { ratio: *ratio }).collect(), relations: Vec::new() }
+    let item = |ratio: &f64| ItemFacts { ratio: *ratio, crowding: 0.0 };
+    Delta { items: ratios.iter().map(item).collect(), relations: Vec::new() }
 }
 
 fn relations(relations: &[RelationFacts]) -> Delta {
@@ -178,13 +179,44 @@ fn little_memory_gives_little_trust() {
 #[test]
 fn one_user_alone_is_never_staged() {
     let mut facts =
-        CalFacts { audited: false, auditors: Vec::new(), past: Vec::new(), parties: 1, ..facts() };
+        CalFacts { gating: Gating::Nothing, auditors: Vec::new(), past: Vec::new(), parties: 1, ..facts() };
     for round in 0..1_000_u64 {
         facts.memory = round;
         let found = calibrate(&items(&[(round % 7) as f64]), &facts);
         assert!(found.advisory() && found.items()[0].admitted);
         facts.past.push(Past { party: 1, rho: Some(found.rho()) });
     }
+}
+
+/// AM-11: outside of a round a score weighs: what crowds others is worth less, what stands alone no more than what is usual, and
+/// nothing is kept out but a magnet.
+#[test]
+fn outside_of_a_round_only_a_magnet_is_kept_out() {
+    let facts = CalFacts { gating: Gating::Magnets, auditors: Vec::new(), past: Vec::new(), ..facts() };
+    let of = |ratio: f64, crowding: f64, facts: &CalFacts| {
+        let delta = Delta { items: vec![ItemFacts { ratio, crowding }], relations: Vec::new() };
+        calibrate(&delta, facts).items()[0]
+    };
+    let trust = |ratio| of(ratio, 0.0, &facts).stored.rho();
+    close(trust(1.0), 0.5);
+    close(trust(0.0), 0.5);
+    close(trust(1.6), 0.4);
+    close(trust(3.0), 1.0 / 3.0);
+    assert!(of(3.0, 0.0, &facts).admitted);
+    let magnet = of(1.5, 50.0, &facts);
+    assert!(!magnet.admitted && magnet.detect < ODD && magnet.rho < 0.01);
+    for spared in [
+        CalFacts { gating: Gating::Nothing, ..facts.clone() },
+        CalFacts { memory: 29, ..facts.clone() },
+        CalFacts { parts: Parts { detect: false, ..Parts::default() }, ..facts.clone() },
+    ] {
+        assert!(of(1.5, 50.0, &spared).admitted);
+    }
+    // Without a vector, or with too little to compare with, nothing is said of it.
+    assert_eq!(of(1.5, 0.0, &CalFacts { memory: 29, ..facts.clone() }).stored, Stored::default());
+    // Searches weigh: what changes what others find is worth less.
+    let heard = |agreement| of(1.0, 0.0, &CalFacts { auditors: vec![answered(agreement); 5], ..facts.clone() });
+    assert!(heard(0.1).admitted && heard(0.1).stored.rho() < heard(1.0).stored.rho());
 }
 
 /// CAL-43: auditors without a valid probe between them stage nothing while the gate is cold, and do once it is warm.
@@ -253,7 +285,7 @@ fn parts_can_be_left_out() {
 #[test]
 fn kinds_are_gated_apart() {
     let good = RelationFacts { local: 0.9, path: 0.9, existed: true };
-    let both = Delta { items: vec![ItemFacts { ratio: 3.0 }], relations: vec![good] };
+    let both = Delta { items: vec![ItemFacts { ratio: 3.0, crowding: 0.0 }], relations: vec![good] };
     let found = calibrate(&both, &facts());
     assert!(!found.items()[0].admitted && found.relations()[0].admitted);
     close(found.detect(), 0.45);
@@ -322,9 +354,13 @@ fn any_auditor() -> impl Strategy<Value = Auditor> {
         .prop_map(|(weight, family, probing)| Auditor { weight, family, probing })
 }
 
+fn gating() -> impl Strategy<Value = Gating> {
+    prop::sample::select(vec![Gating::Nothing, Gating::Magnets, Gating::Threshold])
+}
+
 prop_compose! {
     fn any_facts()(
-        profile in prop::sample::select(Profile::ALL), memory in 0..200_u64, audited in any::<bool>(), parties in 0..5_usize,
+        profile in prop::sample::select(Profile::ALL), memory in 0..200_u64, gating in gating(), parties in 0..5_usize,
         auditors in prop::collection::vec(any_auditor(), 0..6),
         past in prop::collection::vec((0..4_u64, prop::num::f64::ANY), 0..60),
         flags in prop::array::uniform5(any::<bool>()),
@@ -332,7 +368,7 @@ prop_compose! {
         let [detect, align, weights, local, path] = flags;
         let past = past.into_iter().map(|(party, rho)| Past { party, rho: Some(rho) }).collect();
         let parts = Parts { detect, align, weights, local, path };
-        CalFacts { profile, parts, memory, auditors, audited, past, parties }
+        CalFacts { profile, parts, memory, auditors, gating, past, parties }
     }
 }
 

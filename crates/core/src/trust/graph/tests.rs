@@ -1,7 +1,7 @@
 //! What a relation is worth in a graph that can be overlooked.
 
 use super::*;
-use crate::trust::{CalFacts, Delta, Parts, calibrate};
+use crate::trust::{CalFacts, Delta, Gating, Parts, calibrate};
 
 /// A graph in two lists.
 pub(super) struct Graph {
@@ -58,7 +58,7 @@ fn detect(checked: &Checked) -> f64 {
         parts: Parts::default(),
         memory: 120,
         auditors: Vec::new(),
-        audited: false,
+        gating: Gating::Nothing,
         past: Vec::new(),
         parties: 1,
     };

@@ -28,6 +28,10 @@ pub(crate) struct RoundDraftBody {
     /// Where it works; `default` unless given.
     #[schema(pattern = "^[a-z0-9_.-]{1,64}$")]
     pub(crate) namespace: Option<String>,
+    /// Who sees what is written in it. `all`, the default: it counts as the work of all who take part, so who may invoke each of them
+    /// sees it. `own`: it counts as its writer's work alone.
+    #[schema(pattern = "^(all|own)$")]
+    pub(crate) visibility: Option<String>,
 }
 
 /// A round that was declared.
@@ -45,6 +49,9 @@ pub(crate) struct RoundBody {
     /// Until when.
     #[schema(value_type = TimeText)]
     pub(crate) expires_at: String,
+    /// Who sees what is written in it: `all` or `own`.
+    #[schema(pattern = "^(all|own)$")]
+    pub(crate) visibility: &'static str,
 }
 
 /// How far things can be trusted in a namespace, or one thing.
@@ -188,14 +195,16 @@ impl From<RoundDraftBody> for RoundDraft {
             items: body.items.unwrap_or_default(),
             texts: body.texts.unwrap_or_default(),
             namespace: body.namespace,
+            visibility: body.visibility,
         }
     }
 }
 
 impl From<RoundReply> for RoundBody {
     fn from(round: RoundReply) -> Self {
-        let RoundReply { id, agents, namespace, expires_at } = round;
-        Self { id, agents, namespace, expires_at: expires_at.to_string() }
+        let RoundReply { id, agents, namespace, expires_at, visibility } = round;
+        let (expires_at, visibility) = (expires_at.to_string(), visibility.as_str());
+        Self { id, agents, namespace, expires_at, visibility }
     }
 }
 

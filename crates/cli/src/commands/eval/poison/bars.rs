@@ -38,3 +38,14 @@ pub(super) fn bars(cases: &[Case]) -> Vec<Bar> {
     bar("k=0: honest writes kept out".into(), of(Gates::All, None, 0, &Played::honest_out), 0.12);
     bars
 }
+
+/// Without a round honest writes are hardly ever kept apart for their score, whoever lies.
+pub(super) fn without_a_round(cases: &[Case]) -> Vec<Bar> {
+    let scored = cases.iter().filter(|case| matches!(case.gates, Gates::Calibration | Gates::All));
+    let bar = |case: &Case| Bar {
+        what: format!("{} k={}: honest writes kept apart", case.sort.map_or("none", Sort::as_str), case.liars),
+        found: case.mean(Played::honest_staged).0,
+        bound: AtMost(0.01),
+    };
+    scored.map(bar).collect()
+}

@@ -130,6 +130,8 @@ pub(super) struct Setup {
     pub(super) embedder: Arc<dyn Embedder>,
     /// Whether somebody wants to know what became of each write.
     pub(super) lists: bool,
+    /// Whether a person declares a round, in which what is written is audited.
+    pub(super) in_round: bool,
 }
 
 /// What became of a write.
@@ -174,6 +176,7 @@ struct Run {
     waiting: Vec<(Answers, String, String)>,
     played: Played,
     lists: bool,
+    in_round: bool,
     /// What became of each write.
     listed: Vec<Value>,
 }
@@ -184,6 +187,7 @@ pub(super) async fn play(scripts: &[Script<'_>], setup: Setup) -> Result<(Played
     let mut run = Run {
         crew,
         lists: setup.lists,
+        in_round: setup.in_round,
         answers: HashMap::new(),
         lies: HashSet::new(),
         waiting: Vec::new(),
@@ -194,7 +198,7 @@ pub(super) async fn play(scripts: &[Script<'_>], setup: Setup) -> Result<(Played
         run.crew.enter(number);
         let round = run.begin(script).await?;
         for step in &script.steps {
-            run.step(script, step, &round).await?;
+            run.step(script, step, round.as_deref()).await?;
         }
     }
     run.come_in_later().await?;
@@ -210,8 +214,9 @@ pub(super) async fn play(scripts: &[Script<'_>], setup: Setup) -> Result<(Played
 }
 
 impl Run {
-    /// What is known before the round, which nobody audits and everybody writes in turn; then a person declares the round.
-    async fn begin(&mut self, script: &Script<'_>) -> Result<String> {
+    /// What is known before the round, which nobody audits and everybody writes in turn; then a person declares the round, if one is
+    /// played.
+    async fn begin(&mut self, script: &Script<'_>) -> Result<Option<String>> {
         let mut items = Vec::new();
         let honest = script.honest.iter().cycle();
         for (observation, agent) in script.observations.iter().take(script.before).zip(honest) {
@@ -226,13 +231,16 @@ impl Run {
         }
         self.crew.settled().await?;
         items.truncate(DECLARED);
-        self.crew.declare(&script.goal, items).await
+        if !self.in_round {
+            return Ok(None);
+        }
+        self.crew.declare(&script.goal, items).await.map(Some)
     }
 
-    async fn step(&mut self, script: &Script<'_>, step: &Step, round: &str) -> Result<()> {
+    async fn step(&mut self, script: &Script<'_>, step: &Step, round: Option<&str>) -> Result<()> {
         let (agent, text, answers) = match step {
             Step::Search { agent, text } => {
-                self.crew.search(*agent, text, Some(round)).await?;
+                self.crew.search(*agent, text, round).await?;
                 return Ok(());
             }
             Step::Observe { agent, observation } => {
@@ -247,7 +255,7 @@ impl Run {
             }
             None => self.played.poison += 1,
         }
-        let fate = fate(self.crew.write(agent, text, Some(round)).await?);
+        let fate = fate(self.crew.write(agent, text, round).await?);
         if self.lists {
             self.list(agent, text, answers.is_some(), &fate).await?;
         }

@@ -234,20 +234,22 @@ async fn quarantine_hides_and_release_restores() {
     assert_eq!(pair.hits("vault Monday").await, 2);
 }
 
-/// GOV-11.8, D17: six of ten correct and a person looks at every write; seven of ten and nobody does.
+/// GOV-11.8, D17, AM-6: six of ten correct and a person looks at every write; seven of ten and nobody does.
 #[tokio::test]
 async fn a_poor_reputation_brings_a_person_in() {
     for (wrong, staged) in [(4, true), (3, false)] {
         let pair = pair().await;
-        let mut ids = Vec::new();
         for number in 0..10 {
-            let body = pair.said(&format!("Parcel {} went to city {}", number * 13, number * 17));
-            ids.push(pair.write(body).await.unwrap().id.unwrap().to_string());
+            let mut body = pair.said(&format!("Parcel {} went to city {}", number * 13, number * 17));
+            if number < wrong {
+                body["layer"] = json!("semantic");
+                let id = pending(&pair.write(body).await.unwrap());
+                pair.decide(&pair.person, &id, false).await.unwrap();
+            } else {
+                pair.write(body).await.unwrap().id.unwrap();
+            }
         }
         pair.bench.pass(Period::from_days(8));
-        for id in ids.iter().take(wrong) {
-            pair.bench.engine.retract(&pair.person, id, Some("false".into())).await.unwrap();
-        }
         let next = pair.write(pair.said("Lunch is served at noon in the garden")).await.unwrap();
         assert_eq!(next.status == WriteStatus::Deferred, staged, "{wrong} wrong: {next:?}");
     }

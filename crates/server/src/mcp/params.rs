@@ -84,7 +84,7 @@ pub(super) struct WriteItem {
     /// What the statement rests on. Cite what you saw: an item without evidence is trusted less.
     #[schemars(length(max = 32))]
     evidence: Option<Vec<Evidence>>,
-    /// Names or ids of the resources you consulted for it, as registered with the tenant.
+    /// Names or ids of the resources you consulted for it, as registered with the tenant; [] if none.
     #[schemars(length(max = 32))]
     resources: Option<Vec<String>>,
     /// Ids of the versions it was concluded from.

@@ -70,6 +70,8 @@ fn describe() {
     );
     metrics::describe_gauge!("tabellion_pairs_held", "Pairs of user and agent held or suspended now");
     metrics::describe_counter!("tabellion_pairs_held_total", "Pairs held or suspended, by reason");
+    metrics::describe_counter!("tabellion_storage_failures_total", "Times that the disk refused, by part");
+    metrics::describe_counter!("tabellion_audit_rows_lost_total", "Audit rows of reads that found no disk");
     metrics::describe_gauge!("process_resident_memory_bytes", "Memory in use");
     metrics::describe_gauge!("process_open_fds", "Open files and sockets");
     metrics::describe_gauge!("process_cpu_seconds_total", "Processor time used");

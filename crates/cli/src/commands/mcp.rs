@@ -83,6 +83,7 @@ fn serve(data: &Path, context: &Context) -> anyhow::Result<ExitCode> {
         data: Some(data.to_owned()),
         master_key: secrets.master_key,
         admin_key: secrets.admin_key,
+        accept_loss: false,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         limits: EngineLimits::default(),

@@ -102,7 +102,7 @@ def test_what_adds_a_field_is_merged(alone):
     cited = evidence(text, world.ago(), "api_response", source_uri="https://example.org/thing")
     body = red(thing.upper(), fields={"b": 2}, tags=["y"], confidence=0.4, evidence=[cited])
     size = log_size(world.server)
-    status, merged, _ = other.call("POST", "/v1/items", body)
+    status, merged, _ = bot.call("POST", "/v1/items", body)
     assert (status, merged["status"], merged["id"]) == (200, "merged", first["id"]), merged
     assert merged["version"] != first["version"] and merged["token"]
     item = ana.get(first["id"])
@@ -111,16 +111,56 @@ def test_what_adds_a_field_is_merged(alone):
     assert (item["created_at"], item["updated_at"], item["text"]) == (made, later, text)
     assert len(item["parents"]) == 2 and item["parents"][0] == first["version"]
     assert {one["source_type"] for one in item["evidence"]} == {"human_input", "api_response"}
-    assert set(item["agents"]) == {bot.agent, other.agent}
+    assert item["agents"] == [bot.agent]
     versions = ana.versions(first["id"])
     came = item["parents"][1]
     assert set(versions) == {first["version"], came, merged["version"]}
     assert {id: row["status"] for id, row in versions.items()} == {
         first["version"]: "superseded", came: "superseded", merged["version"]: "active",
     }  # fmt: skip
-    assert ana.provenance(first["id"], came)["source_agent_id"] == other.agent
+    assert ana.provenance(first["id"], came)["source_agent_id"] == bot.agent
     assert log_size(world.server) == size + 2 and ana.found(thing) == [first["id"]]
     assert ana.get(first["id"], f"?as_of={made}")["fields"] == {"a": 1}
+
+
+@pytest.mark.parametrize("differs", ["agent", "resource", "label", "classification", "domain"])
+def test_duplicates_of_another_class_both_stay(alone, differs):
+    """AM-16: only what carries the same agents, resources and labels becomes one: else both stay, and nobody sees more or less
+    than before."""
+    world = alone(policy="standard")
+    ana, bot = world.pair()
+    other = world.agent(ana)
+    for resource in "ledger", "wiki":
+        world.chief.ask("POST", "/v1/resources", {"name": f"{resource}-{differs}"}, expect=201)
+    granted = lambda agent, resource: world.chief.ask("PUT", f"/v1/edges/ar/{agent}/{resource}-{differs}", {})
+    writer, more = bot, {}
+    thing = novel(1)
+    if differs == "resource":
+        granted(bot.agent, "ledger")
+    # What was read is inherited, so the less secret one comes first.
+    secrecy = {"classification": "public"} if differs == "classification" else {}
+    first = bot.commits(**red(thing), fields={"a": 1}, **secrecy)
+    before = ana.get(first["id"])
+    if differs == "agent":
+        writer = other
+    elif differs == "resource":
+        granted(bot.agent, "wiki")
+    elif differs == "label":
+        more = {"tags": ["label:blue"]}
+    elif differs == "domain":
+        more = {"domains": ["medical"]}
+    status, made, _ = writer.call("POST", "/v1/items", red(thing, fields={"a": 1, "b": 2}, **more))
+    if differs == "domain" and status == 403:
+        return  # The agent may not write of that domain at all.
+    assert (status, made["status"]) == (201, "committed"), made
+    assert made["id"] != first["id"]
+    after = ana.get(first["id"])
+    assert [after[name] for name in ("version", "agents", "resources", "fields")] == [
+        before[name] for name in ("version", "agents", "resources", "fields")
+    ]
+    assert set(ana.found(thing)) == {first["id"], made["id"]}
+    status, third, _ = writer.call("POST", "/v1/items", red(thing, fields={"a": 1, "b": 2, "c": 3}, **more))
+    assert (status, third["status"], third["id"]) == (200, "merged", made["id"]), "its own class takes it in"
 
 
 def test_a_merge_sent_again_is_a_replay(any_policy):

@@ -93,10 +93,10 @@ def test_the_same_relation_is_known_already(standard):
 def test_relations_of_one_node_do_not_contradict_each_other(standard):
     """CAL-17: a node has many relations of one type, and their names may differ in a number alone."""
     ana = standard.person()
-    ana.write("The kiln holds 12 pots", namespace="notes")
+    ana.write("The kiln has 12 shelves", namespace="notes")
     fault = {"status": 409, "code": "CONTRADICTION", "gate": "contradiction"}
-    ana.turned_down("The kiln holds 14 pots", namespace="notes", on_conflict="reject", **fault)
-    results = relate(ana, ("the kiln", "holds", "12 pots"), ("the kiln", "holds", "14 pots"))
+    ana.turned_down("The kiln has 14 shelves", namespace="notes", on_conflict="reject", **fault)
+    results = relate(ana, ("the kiln", "has", "12 shelves"), ("the kiln", "has", "14 shelves"))
     assert not [result for result in results if result.get("contradictions")], results
     relate(ana, *[("server 1", "connects", f"server {number}") for number in range(2, 9)])
     assert len(lines(ana, "server 1", limit=64)) == 7 and len(lines(ana, "the kiln")) == 2

@@ -11,7 +11,7 @@ from mcp_caller import McpCaller, over_http, over_stdio
 from server import Server
 
 TOOLS = {
-    "write_item", "get_item", "list_items", "search_items", "item_versions", "retract_item", "rollback_item", "pin_item",
+    "write_item", "update_item", "get_item", "list_items", "search_items", "item_versions", "retract_item", "rollback_item", "pin_item",
     "unpin_item", "report_outcome", "whoami", "list_writes", "get_write", "reopen_write", "withdraw_write", "feedback",
     "explain_item", "ask", "call_resource", "write_relations", "find_paths", "declare_round", "trust",
 }  # fmt: skip

@@ -112,6 +112,14 @@ pub(crate) struct WriteBody {
 }
 
 
+/// The ids that begin as was asked.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Ids)]
+pub(crate) struct IdsBody {
+    /// Each of them whole.
+    pub(crate) ids: Vec<String>,
+}
+
 /// What a registered runner found.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

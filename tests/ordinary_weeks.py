@@ -66,6 +66,7 @@ class Weeks:
         self.on(8, TUE, 9, self.import_archive)
         self.on(9, TUE, 17, operator.kill)
         self.on(10, WED, 21, operator.restart)
+        self.on(11, THU, 21, operator.move)
 
     def run(self):
         """Lives through the weeks; returns the figures."""

@@ -65,7 +65,10 @@ class Weeks:
         self.on(7, MON, 9, self.coding.import_builds)
         self.on(8, TUE, 9, self.import_archive)
         self.on(9, TUE, 17, operator.kill)
+        away = self.support.people[1].user
+        self.on(10, TUE, 11, lambda: operator.send_away(away))
         self.on(10, WED, 21, operator.restart)
+        self.on(10, THU, 13, lambda: operator.take_back(away))
         self.on(11, THU, 21, operator.move)
 
     def run(self):

@@ -8,6 +8,14 @@ GOOD = {"committed", "merged", "already committed", "queued, then committed"}
 # Writes that say again what is known word for word. They are no part of the share.
 NOT_COUNTED = {"true duplicate"}
 
+PROMISES = (
+    "honest writes become memory", "nobody is held without cause", "a changed fact is answered with its newest value",
+    "a changed fact keeps its history", "nothing pinned is lost", "nothing is lost", "what has ended is not found",
+    "nothing leaks", "an admin can moderate", "lies are out within a day", "whoever may import is not slowed down",
+    "a revoked key stays revoked", "a log that was rolled back is not opened", "a stop is clean", "verify holds",
+    "an export can be restored",
+)  # fmt: skip
+
 
 class Figures:
     """Counters by name, and every promise that was broken."""
@@ -31,6 +39,7 @@ class Figures:
         self.count_write("superseded though still true", family, example)
 
     def break_promise(self, promise, what):
+        assert promise in PROMISES, promise
         self.broken[promise].append(what)
 
     @property

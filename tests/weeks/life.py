@@ -92,6 +92,7 @@ class Life:
         self.agent_ids, self.user_ids, self.key_ids = {}, {}, {}
         self.sharing = set()  # agents whose writes are shared unless they say otherwise
         self.pinned = []
+        self.away = set()  # users who are disabled
         self.stopped_since = {}  # pair -> when its honest writes began to be stopped, one and all
 
     def rng(self, name):
@@ -189,7 +190,10 @@ class Life:
 
     def acting_pairs(self):
         """All whose key works: people, and agents that their user may invoke."""
-        return [pair for pair in self.pairs if pair.agent is None or (pair.user, pair.agent) in self.oracle.invokes]
+        return [
+            pair for pair in self.pairs
+            if pair.user not in self.away and (pair.agent is None or (pair.user, pair.agent) in self.oracle.invokes)
+        ]  # fmt: skip
 
     def grant(self, graph, source, target):
         self.ask(self.admin, "PUT", f"/v1/edges/{graph}/{source}/{target}", {})
@@ -280,14 +284,21 @@ class Life:
     def _record(self, sent, answer):
         """Keeps book of what a write became."""
         tier = sent.body.get("tier", "auto")
+        superseded = [(self.oracle.items.get(old["id"]), old) for old in answer.get("superseded") or ()]
+        wrongly = [old for known, old in superseded if known is not None and not self._is_new_value(sent, known)]
         item = self._made(sent, answer["id"], "shared" if tier == "shared" else "private")
         if "shared_id" in answer:
             twin = self._made(sent, answer["shared_id"], "shared")
             item.twin, twin.twin = twin.id, item.id
         elif sent.pair.agent in self.sharing and tier in ("auto", "both") and answer["status"] == "committed":
             self.figures.counts["shared copies that were not made"] += 1
-        for old in answer.get("superseded") or ():
-            self._supersede(sent, self.oracle.items.get(old["id"]))
+        self.figures.counts["statements superseded by a newer one"] += len(superseded)
+        for old in wrongly:
+            self.figures.count_as_lost(sent.family, f"{old.get('text')!r} was taken for the old value of {sent}")
+        for known, old in superseded:
+            # A newer value may be the next version of the same item.
+            if known is not None and known.id not in (answer["id"], answer.get("shared_id")):
+                self.end(known.id, twin_too=True)
         replaced = sent.body.get("supersedes")
         if replaced is not None and replaced != answer["id"]:
             self.end(replaced, twin_too=True)
@@ -307,15 +318,10 @@ class Life:
         made.lie, made.family = not sent.honest, sent.family
         return self.oracle.add(made)
 
-    def _supersede(self, sent, old):
-        """A newer statement took the place of an older one: rightly so only if it is about the same state."""
-        if old is None:
-            return
-        self.figures.counts["statements superseded by a newer one"] += 1
+    def _is_new_value(self, sent, old):
+        """Whether a write may rightly take the place of an item: it is about the same state, or the item had ended anyway."""
         told_anew = old.family == sent.family and sent.family in STATES
-        if sent.honest and old.id not in sent.ends and not told_anew and old.ended is None:
-            self.figures.count_as_lost(old.family, f"{old.text!r} was taken for the old value of {sent}")
-        self.end(old.id, twin_too=True)
+        return not sent.honest or old.id in sent.ends or told_anew or old.ended is not None
 
     def end(self, id, twin_too=False):
         """The item no longer stands: superseded, retracted or taken out."""

@@ -137,8 +137,27 @@ class Operator:
         life.figures.counts["keys revoked"] += 1
         self.check_revoked()
 
+    def send_away(self, user):
+        """Somebody takes a leave of some days: none of their keys counts meanwhile."""
+        self._set_status(user, "disable")
+        self.life.away.add(user)
+        self.check_revoked()
+
+    def take_back(self, user):
+        """All that they had is theirs again."""
+        self._set_status(user, "enable")
+        self.life.away.discard(user)
+        for pair in self.life.acting_pairs():
+            if pair.user == user:
+                self.audit(pair)
+
+    def _set_status(self, user, verb):
+        self.life.ask(self.life.admin, "POST", f"/v1/users/{user}:{verb}", {"reason": "leave of absence"})
+        self.life.figures.counts[f"users: {verb}d"] += 1
+
     def check_revoked(self):
-        for pair in self.revoked:
+        """Keys that were withdrawn, and those of people who are away, are taken by nobody."""
+        for pair in self.revoked + [pair for pair in self.life.pairs if pair.user in self.life.away]:
             status, _ = self.life.call(pair, "GET", "/v1/whoami")
             if status != 401:
                 self.life.figures.break_promise("a revoked key stays revoked", f"{pair}: {status}")
@@ -240,7 +259,8 @@ class Operator:
     def check_facts(self):
         """Every changed fact is answered with its newest value, its older ones with the time when they held."""
         life = self.life
-        changed = [fact for fact in life.facts if len(fact.values) > 1 and fact.pair not in self.revoked]
+        acting = set(life.acting_pairs())
+        changed = [fact for fact in life.facts if len(fact.values) > 1 and fact.pair in acting]
         for fact in self.rng.sample(changed, min(len(changed), QUESTIONS_A_WEEK_MAX)):
             self._check_newest(fact)
             self._check_history(fact)

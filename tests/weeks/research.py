@@ -238,7 +238,7 @@ class Research:
 
     def _say(self, pair, text):
         item = self.life.write(pair, text, "lie", honest=False, tier="shared")
-        if item is not None:
+        if item is not None and item not in self.lies:
             item.lie = True
             self.lies.append(item)
         if "CONTRADICTION" in self.life.last_lie and self.noticed is None:

@@ -133,6 +133,8 @@ class Support:
         if day % 7 >= 5 or hour not in (9, 11, 13, 15):
             return
         for pair in self.pairs:
+            if pair.user in self.life.away:
+                continue
             if self.rng.random() < 0.55:
                 self._log(pair, day, hour)
             if self.rng.random() < 0.12:
@@ -257,7 +259,7 @@ class Support:
         if fact is not None and fact.values and len(fact.values) < 3 and rng.random() < 0.6:
             self.tickets[pair].remove(ticket)
             state = rng.choice(("resolved", "closed as a duplicate", "in testing", "on hold"))
-            return self.life.change(fact, f"Ticket {number} is {state}.", rng.choice(("patch", "put", "supersede", "ask")))
+            return self.life.change(fact, f"Ticket {number} is {state}.", rng.choice(("patch", "put", "supersede")))
         text = one_of(
             rng, "Ticket {t}: sent {name} a workaround at {clock}.", "{name} replied on ticket {t}, logs attached",
             "Ticket {t} needs a developer.", "asked {name} for a HAR file on ticket {t}",

@@ -23,7 +23,6 @@ use heads::{replaced, still_head};
 pub(crate) use knowledge::denies;
 use named::inherit;
 pub(crate) use named::{class_of, gather};
-pub(crate) use patch::patch;
 pub(crate) use replay::{Replay, check_token};
 pub(crate) use retry::{Again, Waited, again};
 pub(crate) use times::{GateTimes, timed};

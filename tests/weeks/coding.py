@@ -277,5 +277,5 @@ class Coding:
                 new = rng.choice([name for name in ("Sam", "Ola", "Ines", "Bo") if name not in fact.newest.text])
                 life.change(
                     fact, fact.values[0].text.split(" go to ")[0] + f" go to {new} for review.",
-                    rng.choice(("say", "supersede")), tier="private",
+                    rng.choice(("patch", "supersede")), tier="private",
                 )

@@ -242,19 +242,6 @@ impl Engine {
         write::write(&*self.tenant(call)?, call, draft, Pace::Single).await
     }
 
-    /// Changes the fields of an item that the patch names; the rest stays.
-    ///
-    /// # Errors
-    /// As for a write; also when the item is missing or hidden.
-    pub async fn patch(
-        &self,
-        call: &Call,
-        id: &str,
-        patch: serde_json::Map<String, serde_json::Value>,
-    ) -> Result<Written, Refusal> {
-        write::patch(&*self.tenant(call)?, call, id, patch).await
-    }
-
     /// Writes an item as part of an import: the same gates, but neither rate nor budget; it is committed after the line
     /// whose turn came before.
     ///

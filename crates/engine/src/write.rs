@@ -23,7 +23,6 @@ use heads::{replaced, still_head};
 pub(crate) use knowledge::denies;
 use named::inherit;
 pub(crate) use named::{class_of, gather};
-pub(crate) use patch::patch;
 pub(crate) use replay::{Replay, check_token};
 pub(crate) use retry::{Again, Waited, again};
 pub(crate) use times::{GateTimes, timed};
@@ -221,16 +220,18 @@ async fn write_logged(
     if let Some(budget) = &mut budget {
         budget.settle(result.as_ref().ok());
     }
-    anomaly::watch(tenant, call, &asked, speaks_against(&result)).await;
+    anomaly::watch(tenant, call, &asked, speaks_against(&asked, &result)).await;
     result
 }
 
 /// Whether the gates found that a write speaks against what is known, whatever became of it.
-fn speaks_against(result: &Result<Written, Failed>) -> bool {
+fn speaks_against(asked: &Asked, result: &Result<Written, Failed>) -> bool {
     match result {
         Ok(written) => {
             let held = written.deferral.as_ref().is_some_and(|one| one.code == Code::Contradiction);
-            held || !written.against.is_empty()
+            // What takes the place of a known statement unasked speaks against it; an announced change does not.
+            let replaces = asked.request.replaces.is_none() && !written.superseded.is_empty();
+            held || replaces || !written.against.is_empty()
         }
         Err(Failed::Early(refusal) | Failed::Recorded(refusal)) => refusal.code == Code::Contradiction,
     }

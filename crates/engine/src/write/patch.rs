@@ -6,12 +6,12 @@
 use super::facts::OWN_WORDS;
 use super::replay::request_print;
 use super::{ACTION, ATTEMPTS_MAX, Manner, accept, keeps_changing, replayed_reply};
-use crate::Call;
 use crate::flow::Pace;
 use crate::read::content;
 use crate::reply::Written;
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
+use crate::{Call, Engine};
 use serde_json::{Map, Value};
 use tabellion_core::access::Predicate;
 use tabellion_core::error::{Code, Refusal};
@@ -49,8 +49,23 @@ struct Base {
     body: Map<String, Value>,
 }
 
+impl Engine {
+    /// Changes the fields of an item that the patch names; the rest stays.
+    ///
+    /// # Errors
+    /// As for a write; also when the item is missing or hidden.
+    pub async fn patch(
+        &self,
+        call: &Call,
+        id: &str,
+        changes: Map<String, Value>,
+    ) -> Result<Written, Refusal> {
+        patch(&*self.tenant(call)?, call, id, changes).await
+    }
+}
+
 /// Changes the fields of an item that the patch names.
-pub(crate) async fn patch(
+async fn patch(
     tenant: &Tenant,
     call: &Call,
     id: &str,

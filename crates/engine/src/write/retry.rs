@@ -57,7 +57,7 @@ pub(crate) async fn again(
     flow::not_suspended(tenant, call).map_err(Again::Refused)?;
     let result = judged(tenant, call, &mut asked, None).await;
     flow::count_once(tenant, place, result.as_ref().ok());
-    anomaly::watch(tenant, call, &asked, speaks_against(&result)).await;
+    anomaly::watch(tenant, call, &asked, speaks_against(&asked, &result)).await;
     let (refusal, told) = match result {
         Ok(written) => return Ok(written),
         Err(Failed::Recorded(refusal) | Failed::Early(refusal)) => (refusal, asked.told),

@@ -4,10 +4,11 @@ import json
 import stat
 import subprocess
 import threading
+import time
 
 import pytest
 
-from callers import Caller, log_size, new_caller
+from callers import Caller, Clock, log_size, new_caller
 from crash import verify
 from server import Server
 from unseen import NEEDLES, UNSEEN
@@ -103,6 +104,81 @@ def test_a_restored_directory_answers_the_same(bin, made, tmp_path):
         assert log_size(server) == made["size"] + 1
         assert server.stop() == 0
     assert verify(bin, data)[0] == 0
+
+
+PACE = {"TABELLION_GOVERNANCE__WRITES_PER_MINUTE": "[6000,3000,2,60,20]", "TABELLION_GOVERNANCE__POLICY": "standard"}
+
+
+def test_export_holds_what_waits_and_what_was_refused(bin, tmp_path):
+    """AM-10: a write that was put off (202), one that waits for a person and one that was refused are in the export; restored,
+    the first commits by itself, the second can be decided, and the third can be read back."""
+    with Server(bin, tmp_path / "data", env=PACE) as server:
+        ana = new_caller(server)
+        status, put_off = 201, None
+        for number in range(10):
+            status, put_off, _ = ana.call("POST", "/v1/items", {"text": f"The export of run {number} was written at noon"})
+            if status == 202:
+                break
+        assert status == 202 and put_off["pending_id"].startswith("def_"), put_off
+        status, turned_down, _ = ana.call("POST", "/v1/items", {"text": "Port 8080 is open", "deadline": "2020-01-01T00:00:00Z"})
+        assert status == 504 and turned_down["refusal_id"], turned_down
+        report = export(bin, server.data_dir, tmp_path / "backup")
+        waiting = ana.ask("GET", f"/v1/writes/{put_off['pending_id']}")
+        server.kill()
+    assert report["kept_writes"] == 2, report
+    code, said, complained = run(bin, "restore", "--from", tmp_path / "backup", "--data", tmp_path / "restored", "--json")
+    assert code == 0 and json.loads(said)["kept_writes"] == 2, complained
+    with Server(bin, tmp_path / "restored", env=PACE, args=["--test-clock"]) as server:
+        ana = Caller(server, ana.key)
+        assert ana.ask("GET", f"/v1/writes/{turned_down['refusal_id']}")["code"] == "DEADLINE_EXCEEDED"
+        assert ana.ask("GET", f"/v1/writes/{put_off['pending_id']}")["write"]["text"] == waiting["write"]["text"]
+        clock = Clock(server)
+        deadline = time.monotonic() + 20
+        while ana.call("GET", f"/v1/writes/{put_off['pending_id']}")[0] == 200 and time.monotonic() < deadline:
+            clock.advance(seconds=61)
+            time.sleep(0.3)
+        found = [item["text"] for item in ana.ask("GET", "/v1/items?limit=500")["items"]]
+        assert found.count(waiting["write"]["text"]) == 1, found
+        assert server.stop() == 0
+    assert verify(bin, tmp_path / "restored")[0] == 0
+
+
+def test_restore_that_is_broken_off_is_not_opened_and_can_be_made_again(bin, made, tmp_path):
+    """AM-13: a restore that was killed leaves a directory that no server opens; the same command begins anew."""
+    halves = 0
+    for delay in (0.002, 0.005, 0.01, 0.02, 0.04):
+        data = tmp_path / f"restored-{delay}"
+        command = [bin, "restore", "--from", made["directory"] / "backup.tabellion", "--data", data]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(delay)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if (data / "restore-unfinished").exists():
+            halves += 1
+            code, _, complained = run(bin, "serve", "--data", data, "--listen", "127.0.0.1:0")
+            assert code == 3 and "restore-unfinished" in complained and "restore" in complained, complained
+        if not (data / "keys").exists() or (data / "restore-unfinished").exists():
+            assert restore(bin, made, data)[0] == 0
+        code, report = verify(bin, data)
+        assert code == 0 and report["ok"], report
+    assert halves, "no kill came in time"
+
+
+def test_failed_restore_leaves_nothing(bin, made, tmp_path):
+    """AM-13: a snapshot that turns out damaged in its midst leaves no half of a directory."""
+    backup = bytearray((made["directory"] / "backup.tabellion").read_bytes())
+    del backup[len(backup) * 2 // 3 :]
+    (tmp_path / "bad").write_bytes(backup)
+    (tmp_path / "bad.keys").write_bytes((made["directory"] / "backup.tabellion.keys").read_bytes())
+    assert run(bin, "restore", "--from", tmp_path / "bad", "--data", tmp_path / "data")[0] == 1
+    assert not (tmp_path / "data").exists()
+    (tmp_path / "data" / "keys").mkdir(parents=True)
+    (tmp_path / "data" / "keys" / "master.key").write_text("of another directory")
+    code, _, complained = restore(bin, made, tmp_path / "data")
+    assert code == 1 and "holds data already" in complained
+    assert (tmp_path / "data" / "keys" / "master.key").read_text() == "of another directory"
 
 
 def test_a_snapshot_gives_nothing_away(made):

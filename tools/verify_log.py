@@ -30,6 +30,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 LOGS = ("memory", "audit")
+LOSS_ACCEPTED = 33  # the variant of an event
+LOST_PARTS = ["memory log", "audit log", "waiting writes", "witness", "data keys"]
 TILE_LEVELS = (8, 16, 24)
 CBOR_DEPTH_MAX = 64
 AMBIGUOUS_MAX = 8  # entries between two heads whose body and leaf disagree, all combinations of which are tried
@@ -414,6 +416,7 @@ class LogCheck:
     def __init__(self, db, log, tenant, witness, vault):
         self.db, self.log, self.tenant, self.vault = db, log, tenant, vault
         self.faults = []
+        self.losses = []  # what was lost before, as entries record it
         self.heads = []  # every well-formed head, and the witness as one more
         self.suspects = set()  # entries already known not to be what was appended
         self.tree, self.segment = Frontier(), []  # the tree at the last signed head; (lsn, leaves it may have) since
@@ -471,6 +474,7 @@ class LogCheck:
             "size": size,
             "root": root and root.hex(),
             "faults": [fault._asdict() for fault in faults],
+            "losses": [loss._asdict() for loss in self.losses],
         }
 
     def _entries(self, signed):
@@ -512,11 +516,14 @@ class LogCheck:
         if leaf_hash(body) not in leaves:
             leaves.append(leaf_hash(body))
         try:
-            inner_lsn, time, commitment = outer_fields(decode(body))
+            entry = decode(body)
+            inner_lsn, time, commitment = outer_fields(entry)
         except (Malformed, RecursionError) as error:
             self.fault(lsn, f"body is not canonical: {error}", suspect=True)
             return leaves
         intact = len(leaves) == 1
+        if intact and isinstance(entry[3], list) and entry[3][0] == LOSS_ACCEPTED:
+            self.losses.append(Fault(lsn, "the operator accepted a loss: " + loss_of(entry[3][1])))
         if inner_lsn != lsn:
             self.fault(lsn, f"holds the body of entry {inner_lsn}", suspect=True)
         elif intact:
@@ -615,6 +622,15 @@ class LogCheck:
                 self.fault(None, f"tile ({level}, {index}): is not the subtree over entries {first} to {last}")
 
 
+def loss_of(fields):
+    """What an entry of variant 33 says in words: [[part, found, seen, root]]."""
+    match fields:
+        case [[int(part), int(found), int(seen), *_]]:
+            name = LOST_PARTS[part] if part < len(LOST_PARTS) else f"part {part}"
+            return f"of {seen} in the {name}, {found} were found" if seen else f"the {name}"
+    return "not readable"
+
+
 def outer_fields(entry):
     """(lsn, time, commitment or None) of a decoded body. Fields absent at the end may be left out."""
     if not isinstance(entry, list) or not 4 <= len(entry) <= 5:
@@ -665,7 +681,7 @@ def choose_public_key(candidates, checks, tenant):
 
 
 def read_witness(path):
-    """The newest heads as kept beside the keys. A server killed within its first second has not written them yet."""
+    """The newest heads as kept beside the keys. While a tenant is being founded they are null."""
     try:
         witness = json.loads(path.read_bytes())
         return witness if isinstance(witness, dict) else {log: witness for log in LOGS}
@@ -818,6 +834,8 @@ def lines(report):
             count = len(log["faults"])
             verdict = "good" if not count else f"{count} fault{'s' * (count > 1)}"
             yield f"{tenant['tenant']} {log['log']}: {log['size']} entries, root {log['root']}: {verdict}"
+            for loss in log.get("losses", []):
+                yield f"  entry {loss['lsn']}: {loss['what']}"
             for fault in log["faults"]:
                 yield "  " + (f"entry {fault['lsn']}: " if fault["lsn"] is not None else "") + fault["what"]
 

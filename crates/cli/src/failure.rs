@@ -1,11 +1,17 @@
 //! What went wrong, and what to do next.
 //!
-//! Invariant: every way of failing ends in a message that names the next step where there is one, and exit code 1.
+//! Invariant: every way of failing ends in a message that names the next step where there is one, and in exit code 1; 3 says
+//! that a data directory is not whole, so that starting again does not help.
 
 use crate::output::Output;
 use serde_json::{Value, json};
 use std::io;
 use std::process::ExitCode;
+use tabellion_engine::OpenError;
+use tabellion_server::ServeError;
+
+/// The exit code of a process that found a data directory not whole.
+pub(crate) const NOT_WHOLE: u8 = 3;
 
 /// A request that did not succeed.
 #[derive(Debug)]
@@ -343,19 +349,30 @@ fn hint_of(code: &str, with_key: bool, refusal: &Value) -> Option<String> {
 
 /// Prints an error and tells the exit code. A reader that went away is no error.
 pub(crate) fn report(error: &anyhow::Error, output: &Output) -> ExitCode {
+    let not_whole = is_not_whole(error);
     if error.chain().any(is_broken_pipe) {
         return ExitCode::SUCCESS;
     }
     let failure = error.downcast_ref::<Failure>();
     if output.is_json() {
-        let plain = || json!({"code": "FAILED", "message": format!("{error:#}"), "errors": []}).to_string();
+        let code = if not_whole { "NOT_WHOLE" } else { "FAILED" };
+        let plain = || json!({"code": code, "message": format!("{error:#}"), "errors": []}).to_string();
         // A reader that went away gets nothing; the exit code still tells.
         let _gone = output.raw_json(&failure.map_or_else(plain, Failure::as_json));
     }
     for line in lines(error) {
         output.complain(&line);
     }
-    ExitCode::FAILURE
+    if not_whole { NOT_WHOLE.into() } else { ExitCode::FAILURE }
+}
+
+/// Whether a data directory was refused because it lost something, or is not what was witnessed.
+fn is_not_whole(error: &anyhow::Error) -> bool {
+    let opened = error.downcast_ref::<OpenError>().or_else(|| match error.downcast_ref::<ServeError>() {
+        Some(ServeError::Open(error)) => Some(error),
+        _ => None,
+    });
+    opened.is_some_and(OpenError::is_not_whole)
 }
 
 /// One line of a complaint.
@@ -371,7 +388,8 @@ pub(crate) enum Line {
 
 fn lines(error: &anyhow::Error) -> Vec<Line> {
     let Some(failure) = error.downcast_ref::<Failure>() else {
-        return vec![Line::Error(format!("{error:#}"))];
+        // A data directory may have several faults, one a line.
+        return format!("{error:#}").lines().map(|line| Line::Error(line.to_owned())).collect();
     };
     let headline = match failure {
         Failure::Refused { .. } => format!("{}: {failure}", failure.code()),

@@ -42,7 +42,7 @@ Examples:
   tabellion write \"Port 8080 serves the API\" --key \"API port\"
   tabellion search \"which port\"
 
-Exit codes: 0 done, 1 refused or something is wrong, 2 the command line is not understood.";
+Exit codes: 0 done, 1 refused or something is wrong, 2 the command line is not understood, 3 a data directory is not whole.";
 
 /// What every command takes.
 #[derive(Debug, clap::Args)]

@@ -95,7 +95,13 @@ pub fn hex(bytes: &[u8]) -> String {
 /// 32 bytes from 64 hex digits of either case.
 #[must_use]
 pub fn unhex32(text: &str) -> Option<Hash> {
-    data_encoding::HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?.try_into().ok()
+    unhex(text)?.try_into().ok()
+}
+
+/// Bytes from hex digits of either case.
+#[must_use]
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    data_encoding::HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()
 }
 
 #[cfg(test)]

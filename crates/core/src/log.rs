@@ -8,6 +8,7 @@ mod calibration;
 mod entry;
 mod event;
 mod head;
+mod loss;
 mod lsn;
 mod recheck;
 mod role;
@@ -22,6 +23,7 @@ pub use event::{
     AuditRecord, Decision, Event, IssuedKey, Payload, Principal, Prints, StagedWrite, WrittenVersion,
 };
 pub use head::{Head, SignedHead, SigningKey, VerifyingKey};
+pub use loss::{AcceptedLoss, LostPart};
 pub use lsn::Lsn;
 pub use recheck::Recheck;
 pub use role::{HeldRole, Holder};

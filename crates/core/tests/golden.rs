@@ -9,10 +9,10 @@ use tabellion_core::gate::Hold;
 use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, ReviewId, RoleId, TenantId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
-    Actor, AgentStatus, Audit, AuditRecord, Calibration, Decision, Edge, Entry, Event, Frontier, GrantedEdge,
-    Head, HeldRole, Holder, IssuedKey, LogName, Lsn, Mark, MemoryKind, Party, Payload, Principal, Prints,
-    Reason, Recheck, ResourceStatus, SealedRef, Shaped, SigningKey, Space, StagedWrite, Support, TrustMove,
-    UserStatus, Ways, Weighed, WrittenVersion, leaf_hash,
+    AcceptedLoss, Actor, AgentStatus, Audit, AuditRecord, Calibration, Decision, Edge, Entry, Event,
+    Frontier, GrantedEdge, Head, HeldRole, Holder, IssuedKey, LogName, LostPart, Lsn, Mark, MemoryKind,
+    Party, Payload, Principal, Prints, Reason, Recheck, ResourceStatus, SealedRef, Shaped, SigningKey, Space,
+    StagedWrite, Support, TrustMove, UserStatus, Ways, Weighed, WrittenVersion, leaf_hash,
 };
 use tabellion_core::seal::{DataKey, Sealed, Secret, commitment};
 use tabellion_core::time::Timestamp;
@@ -258,7 +258,13 @@ fn entries() -> Vec<(&'static str, Entry)> {
         ),
         ("audited", entry(1, actor(), Event::Audited(audited), None)),
         ("audited_under_policies", entry(2, actor(), Event::Audited(shaped), None)),
+        ("loss_accepted", entry(335, Actor::SERVER, Event::LossAccepted(loss(Some([32; 32]))), None)),
+        ("loss_accepted_without_root", entry(336, Actor::SERVER, Event::LossAccepted(loss(None)), None)),
     ]
+}
+
+fn loss(root: Option<[u8; 32]>) -> AcceptedLoss {
+    AcceptedLoss { part: LostPart::Memory, found: 300, seen: 334, root }
 }
 
 fn calibrated() -> Calibration {

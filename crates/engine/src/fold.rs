@@ -2,12 +2,13 @@
 
 use crate::OpenError;
 use std::path::PathBuf;
+use tabellion_core::canonical::Hash;
 use tabellion_core::id::TenantId;
-use tabellion_core::log::{Entry, Event, LogName, Lsn, Payload};
+use tabellion_core::log::{Entry, Event, LogName, Lsn, Payload, root_of};
 use tabellion_core::seal::{Sealed, Secret, close, open};
 use tabellion_core::text::Analyser;
 use tabellion_core::view::{Index, ItemsView, Opened, Passage, Views};
-use tabellion_store::{DataDir, KeyStore, Record, Store, write_private};
+use tabellion_store::{DataDir, KeyStore, Record, Store, StoreError, subtree, unless_missing, write_private};
 
 /// Entries read at once while folding.
 const PAGE: usize = 1_000;
@@ -15,7 +16,7 @@ const PAGE: usize = 1_000;
 /// Reports progress: entries done, entries in all.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// The sealed file that holds a view at some position. May be deleted at any time.
+/// The sealed file that holds a view at some position, after the root of the log there. May be deleted at any time.
 pub(crate) struct Checkpoint {
     path: PathBuf,
     key: Secret,
@@ -25,32 +26,45 @@ pub(crate) struct Checkpoint {
 impl Checkpoint {
     /// The checkpoint of the views.
     pub(crate) fn of_views(dir: &DataDir, tenant: TenantId, keys: &KeyStore) -> Self {
-        let key = keys.tenant_secret().derive("tabellion/v1/checkpoint");
+        let key = keys.tenant_secret().derive("tabellion/v2/checkpoint");
         Self { path: dir.checkpoint(tenant), key, tenant }
     }
 
     /// The checkpoint of the index.
     pub(crate) fn of_index(dir: &DataDir, tenant: TenantId, keys: &KeyStore) -> Self {
-        let key = keys.tenant_secret().derive("tabellion/v1/index-checkpoint");
+        let key = keys.tenant_secret().derive("tabellion/v2/index-checkpoint");
         Self { path: dir.index_checkpoint(tenant), key, tenant }
     }
 
-    /// What is in it; nothing if it is absent or damaged.
-    fn read(&self) -> Option<Vec<u8>> {
+    /// The root that it was made at, and the view; nothing if it is absent or damaged.
+    fn read(&self) -> Option<(Hash, Vec<u8>)> {
         let closed = std::fs::read(&self.path).ok()?;
-        open(&self.key, self.tenant.as_bytes(), &closed).ok()
+        let plain = open(&self.key, self.tenant.as_bytes(), &closed).ok()?;
+        let (root, view) = plain.split_at_checked(32)?;
+        Some((root.try_into().ok()?, view.to_vec()))
     }
 
-    pub(crate) fn write(&self, bytes: &[u8], nonce: &[u8; 12]) -> std::io::Result<()> {
-        write_private(&self.path, &close(&self.key, nonce, self.tenant.as_bytes(), bytes))
+    /// Keeps a view that holds a log up to a position.
+    pub(crate) fn write(
+        &self,
+        store: &dyn Store,
+        lsn: Lsn,
+        view: &[u8],
+        nonce: &[u8; 12],
+    ) -> std::io::Result<()> {
+        let root = root_at(store, lsn).map_err(std::io::Error::other)?;
+        let plain = [root.as_slice(), view].concat();
+        write_private(&self.path, &close(&self.key, nonce, self.tenant.as_bytes(), &plain))
     }
 
     pub(crate) fn remove(&self) -> std::io::Result<()> {
-        match std::fs::remove_file(&self.path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        unless_missing(std::fs::remove_file(&self.path))
     }
+}
+
+/// The root of the memory log up to a position.
+fn root_at(store: &dyn Store, lsn: Lsn) -> Result<Hash, StoreError> {
+    root_of(0, lsn.get(), &mut |start, end| subtree(store, LogName::Memory, start, end))
 }
 
 /// A view, and how far the checkpoint had it already.
@@ -76,8 +90,9 @@ impl Source<'_> {
     ) -> Result<Folded<Views>, OpenError> {
         let size = self.store.size(LogName::Memory).map_err(failed)?;
         let stored = checkpoint.and_then(Checkpoint::read);
-        let stored = stored.and_then(|bytes| Views::from_checkpoint(&bytes).ok());
-        let mut view = stored.filter(|views| views.lsn().get() <= size).unwrap_or_default();
+        let stored = stored.and_then(|(root, bytes)| Some((root, Views::from_checkpoint(&bytes).ok()?)));
+        let stored = stored.filter(|(root, views)| self.had(*root, views.lsn(), size));
+        let mut view = stored.map(|(_, views)| views).unwrap_or_default();
         let checkpointed = view.lsn();
         self.replay(checkpointed, size, progress, |entry, opened| view.apply(entry, opened))?;
         Ok(Folded { view, checkpointed })
@@ -92,8 +107,9 @@ impl Source<'_> {
     ) -> Result<Folded<Index>, OpenError> {
         let size = self.store.size(LogName::Memory).map_err(failed)?;
         let stored = checkpoint.and_then(Checkpoint::read);
-        let stored = stored.and_then(|bytes| Index::from_checkpoint(&bytes).ok());
-        let mut view = stored.filter(|index| index.lsn().get() <= size).unwrap_or_default();
+        let stored = stored.and_then(|(root, bytes)| Some((root, Index::from_checkpoint(&bytes).ok()?)));
+        let stored = stored.filter(|(root, index)| self.had(*root, index.lsn(), size));
+        let mut view = stored.map(|(_, index)| index).unwrap_or_default();
         let checkpointed = view.lsn();
         let mut analyser = Analyser::default();
         self.replay(checkpointed, size, progress, |entry, opened| {
@@ -101,6 +117,11 @@ impl Source<'_> {
             view.apply(entry, passage.as_ref(), items);
         })?;
         Ok(Folded { view, checkpointed })
+    }
+
+    /// Whether this is the log that had this root at this position: a checkpoint of another past is of no use.
+    fn had(&self, root: Hash, lsn: Lsn, size: u64) -> bool {
+        lsn.get() <= size && root_at(self.store, lsn) == Ok(root)
     }
 
     /// Hands on every entry after a position, up to another.
@@ -133,11 +154,11 @@ impl Source<'_> {
 }
 
 fn missing(lsn: Lsn) -> OpenError {
-    OpenError(format!("entry {lsn} is missing from the log; run `tabellion verify`"))
+    OpenError::new(format!("entry {lsn} is missing from the log; run `tabellion verify`"))
 }
 
 fn read(record: &Record, keys: &KeyStore, tenant: TenantId) -> Result<(Entry, Opened), OpenError> {
-    let damaged = |what: &str| OpenError(format!("entry {} {what}; run `tabellion verify`", record.lsn));
+    let damaged = |what: &str| OpenError::new(format!("entry {} {what}; run `tabellion verify`", record.lsn));
     let entry = Entry::decode(&record.body).map_err(|_| damaged("is damaged"))?;
     let opened = match unseal(record, &entry, keys, tenant) {
         Ok(payload) => payload.as_ref().map_or(Opened::Nothing, Opened::of),
@@ -154,7 +175,7 @@ pub(crate) fn unseal(
     tenant: TenantId,
 ) -> Result<Option<Payload>, OpenError> {
     let (Some(sealed), Some(bytes)) = (entry.sealed, &record.sealed) else { return Ok(None) };
-    let Some(key) = keys.data_key(sealed.key).map_err(|error| OpenError(error.to_string()))? else {
+    let Some(key) = keys.data_key(sealed.key).map_err(|error| OpenError::new(error.to_string()))? else {
         return Ok(None);
     };
     let plain = Sealed::open(tenant, &key, bytes).map_err(failed)?;
@@ -180,5 +201,5 @@ pub(crate) fn payload(
 }
 
 fn failed(error: impl std::fmt::Display) -> OpenError {
-    OpenError(error.to_string())
+    OpenError::new(error.to_string())
 }

@@ -1,29 +1,124 @@
 //! The tenants of a data directory as the engine opens, and the first entries of a new one.
 
-use crate::tenant::Tenant;
-use crate::{Engine, FirstStart, OpenError, identity};
+use crate::integrity::{Survey, last_used_key};
+use crate::tenant::{Tenant, TenantOptions};
+use crate::witness::Witness;
+use crate::{Engine, StartFault, identity};
 use std::sync::Arc;
-use tabellion_core::id::TenantId;
+use std::sync::atomic::Ordering;
+use tabellion_core::id::{KeyId, TenantId};
+use tabellion_core::log::{AcceptedLoss, Actor, Event};
+use tabellion_store::{KeptStore, KeyStore, MemoryStore, SqliteStore, Store, VectorStore};
+
+/// What the first start made; the key is shown this once.
+#[derive(Debug, Clone)]
+pub struct FirstStart {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The admin's key.
+    pub admin_key: String,
+}
+
+/// Why an engine could not be opened, and what to do.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct OpenError {
+    message: String,
+    not_whole: bool,
+}
+
+impl OpenError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), not_whole: false }
+    }
+
+    /// The refusal of a data directory that lost something, or is not what was witnessed.
+    pub(crate) fn not_whole(faults: &[StartFault]) -> Self {
+        let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        Self { message: lines.join("\n"), not_whole: true }
+    }
+
+    /// Whether a part of the data directory is missing, older or of another one. Starting again does not help then.
+    #[must_use]
+    pub const fn is_not_whole(&self) -> bool {
+        self.not_whole
+    }
+}
+
+/// Whether a tenant is opened for the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Founding {
+    /// Its files are made now.
+    Begins,
+    /// Its files are there, and none of those that cannot be made again is made anew.
+    Done,
+}
+
+/// What of a tenant lies in files, or in memory where there is no directory.
+pub(crate) struct Files {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) keys: KeyStore,
+    pub(crate) kept: KeptStore,
+}
+
+impl Files {
+    /// Opens them; makes them only where the tenant is being founded.
+    pub(crate) fn open(tenant: TenantId, options: &TenantOptions<'_>) -> Result<Self, OpenError> {
+        let failed = |error: &dyn std::fmt::Display| OpenError::new(format!("tenant {tenant}: {error}"));
+        let fill = |bytes: &mut [u8]| options.entropy.fill(bytes);
+        let Some(dir) = options.dir else {
+            let keys = KeyStore::open(None, tenant, options.master, &fill).map_err(|error| failed(&error))?;
+            let kept = KeptStore::open(None, tenant).map_err(|error| failed(&error))?;
+            return Ok(Self { store: Arc::new(MemoryStore::default()), keys, kept });
+        };
+        let at = |path: &std::path::Path, error: &dyn std::fmt::Display| {
+            failed(&format!("{}: {error}", path.display()))
+        };
+        let (log, witness, key_store, kept) =
+            (dir.log(tenant), dir.witness(tenant), dir.key_store(tenant), dir.kept(tenant));
+        if options.founding == Founding::Begins {
+            // The witness comes first: whatever a kill leaves behind is known to be a founding that nobody was told of.
+            Witness::default().write(&witness).map_err(|error| at(&witness, &error))?;
+            dir.create_tenant(tenant).map_err(|error| failed(&error))?;
+        }
+        let keys = KeyStore::open(Some(&key_store), tenant, options.master, &fill);
+        let keys = keys.map_err(|error| at(&key_store, &error))?;
+        let store = match options.founding {
+            Founding::Begins => SqliteStore::open(&log),
+            Founding::Done => SqliteStore::open_existing(&log),
+        };
+        let store = store.map_err(|error| at(&log, &error))?;
+        let used = last_used_key(&store).map_err(|error| at(&log, &error))?;
+        if keys.last_data_key().map_err(|error| at(&key_store, &error))? < used {
+            // An accepted loss of data keys: their numbers are not given again, and the store is ahead of the log again.
+            keys.skip_used(used);
+            keys.make_ahead(&fill).map_err(|error| at(&key_store, &error))?;
+        }
+        let kept_store = KeptStore::open(Some(&kept), tenant).map_err(|error| at(&kept, &error))?;
+        Ok(Self { store: Arc::new(store), keys, kept: kept_store })
+    }
+}
 
 impl Engine {
-    pub(crate) fn open_tenants(&self) -> Result<Option<FirstStart>, OpenError> {
-        let known = match &self.inner.dir {
-            None => Vec::new(),
-            Some(dir) => dir.tenants().map_err(|error| OpenError(error.to_string()))?,
-        };
-        let mut operator = None;
-        for id in known {
-            let tenant = self.open_tenant(id)?;
-            let views = tenant.shared.views.read();
-            if views.identity.tenant().is_none() {
-                drop(views);
-                self.forget_unfounded(id, &tenant)?;
-                continue;
+    /// Opens every tenant of a directory that was surveyed; the losses are those that the operator accepts.
+    pub(crate) fn open_tenants(
+        &self,
+        surveyed: &Survey,
+        losses: &[(TenantId, AcceptedLoss)],
+    ) -> Result<Option<FirstStart>, OpenError> {
+        if let Some(dir) = &self.inner.dir {
+            for id in &surveyed.unfounded {
+                dir.remove_tenant(*id).map_err(|error| OpenError::new(format!("tenant {id}: {error}")))?;
             }
-            if views.identity.is_operator() {
+        }
+        let mut operator = None;
+        for id in surveyed.founded.iter().copied() {
+            let losses: Vec<AcceptedLoss> =
+                losses.iter().filter(|(of, _)| *of == id).map(|(_, loss)| *loss).collect();
+            let tenant = self.open_with_losses(id, &losses)?;
+            if tenant.shared.views.read().identity.is_operator() {
                 operator = Some(Arc::clone(&tenant));
             }
-            drop(views);
             self.inner.tenants.write().insert(id, tenant);
         }
         match operator {
@@ -32,17 +127,25 @@ impl Engine {
         }
     }
 
-    /// A kill before the first commit of a tenant leaves an empty log that nobody was told of: it is cleared away. An empty
-    /// log that the witness has seen longer was emptied by someone, and nothing is touched.
-    fn forget_unfounded(&self, id: TenantId, tenant: &Tenant) -> Result<(), OpenError> {
-        let Some(dir) = &self.inner.dir else { return Ok(()) };
-        if dir.witness(id).exists() {
-            let what =
-                "its log is empty, but the witness has seen entries in it: restore the log from a snapshot";
-            return Err(OpenError(format!("tenant {id}: {what}")));
+    /// Opens a tenant. What it lost is an entry of its log from then on, and only then does the witness follow.
+    fn open_with_losses(&self, id: TenantId, losses: &[AcceptedLoss]) -> Result<Arc<Tenant>, OpenError> {
+        if let (Some(dir), false) = (&self.inner.dir, losses.is_empty()) {
+            // Vectors of entries that are gone would be taken for those of the entries that get their places.
+            VectorStore::remove(&dir.vectors(id)).map_err(|error| OpenError::new(error.to_string()))?;
         }
-        tenant.close();
-        dir.remove_tenant(id).map_err(|error| OpenError(format!("tenant {id}: {error}")))
+        let tenant = self.open_tenant(id, Founding::Done)?;
+        if losses.is_empty() {
+            return Ok(tenant);
+        }
+        let mut drafts = Vec::new();
+        for loss in losses {
+            tracing::warn!(tenant = %id, %loss, "a loss is accepted");
+            let draft = tenant.draft(Actor::SERVER, Event::LossAccepted(*loss), None);
+            drafts.push(draft.map_err(|refusal| OpenError::new(refusal.message))?);
+        }
+        tenant.found(drafts, "accept_loss", Vec::new())?;
+        tenant.witness_now()?;
+        Ok(tenant)
     }
 
     fn first_start(&self) -> Result<FirstStart, OpenError> {
@@ -59,32 +162,65 @@ impl Engine {
         given: Option<String>,
     ) -> Result<(TenantId, String), OpenError> {
         let id = TenantId::from_bytes(self.inner.options.entropy.bytes());
-        let tenant = self.open_tenant(id)?;
+        let tenant = self.open_tenant(id, Founding::Begins)?;
         let admin_key = given.unwrap_or_else(|| identity::new_secret(&tenant));
         let fingerprint = identity::fingerprint(&self.inner.pepper, &admin_key);
         let drafts = identity::genesis(&tenant, name, operator, fingerprint)
-            .map_err(|refusal| OpenError(refusal.message))?;
-        tenant.found(drafts, "create_tenant")?;
+            .map_err(|refusal| OpenError::new(refusal.message))?;
+        tenant.found(drafts, "create_tenant", Vec::new())?;
+        // Nobody is told of the tenant before its witness has seen it: from here on an empty log is a loss.
+        tenant.witness_now()?;
         self.inner.tenants.write().insert(id, tenant);
         Ok((id, admin_key))
     }
 
-    /// Whoever starts the server may name an admin key; one that is not known yet is added. So a lost key is no dead end.
+    /// Gives the first admin the key that the environment names, if no key of the tenant was ever this one: so an admin who
+    /// lost every key gets in again. One that was revoked, or has ended, stays so (AM-14).
     fn admin_key_of_environment(&self, tenant: &Tenant) -> Result<(), OpenError> {
         let Some(given) = &self.inner.options.admin_key else { return Ok(()) };
         let fingerprint = identity::fingerprint(&self.inner.pepper, given);
         let admin = {
             let views = tenant.shared.views.read();
-            if views.identity.live_key(&fingerprint, tenant.now()).is_some() {
+            if let Some(known) = views.identity.key_with(&fingerprint) {
+                if views.identity.live_key(&fingerprint, tenant.now()).is_none() {
+                    let key = known.issued.key;
+                    tracing::warn!(
+                        %key,
+                        "TABELLION_ADMIN_KEY holds a key that was revoked or has ended; it stays so. To get in again, set a \
+                         new value that was never used"
+                    );
+                }
                 return Ok(());
             }
             views.identity.find_user(identity::ADMIN).map(|user| user.id)
         };
-        let admin = admin.ok_or_else(|| OpenError("the first tenant has no admin".into()))?;
-        let event = identity::admin_key(tenant, admin, fingerprint);
-        let draft = tenant
-            .draft(tabellion_core::log::Actor::SERVER, event, None)
-            .map_err(|refusal| OpenError(refusal.message))?;
-        tenant.found(vec![draft], "create_key")
+        let admin = admin.ok_or_else(|| OpenError::new("the first tenant has no admin"))?;
+        let key = KeyId::from_bytes(tenant.entropy.bytes());
+        let event = identity::admin_key(key, admin, fingerprint);
+        let draft =
+            tenant.draft(Actor::SERVER, event, None).map_err(|refusal| OpenError::new(refusal.message))?;
+        let ids = vec![key.to_string(), admin.to_string()];
+        tracing::warn!(%key, "the admin has a new key, the one in TABELLION_ADMIN_KEY");
+        tenant.found(vec![draft], "create_key_of_environment", ids)
+    }
+
+    /// Stops taking writes, commits what waits, writes checkpoint and witness. Blocking.
+    pub fn close(&self) {
+        self.inner.open.store(false, Ordering::Release);
+        let tenants: Vec<Arc<Tenant>> = self.inner.tenants.read().values().cloned().collect();
+        tenants.iter().for_each(|tenant| tenant.close());
+        self.inner.lock.lock().take();
+    }
+
+    /// Whether writes are being taken.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.inner.open.load(Ordering::Acquire) && self.storage_trouble().is_none()
+    }
+
+    /// Why the storage takes no writes at present, of the first tenant that has such trouble; none if all is well.
+    #[must_use]
+    pub fn storage_trouble(&self) -> Option<String> {
+        self.inner.tenants.read().values().find_map(|tenant| tenant.storage_trouble())
     }
 }

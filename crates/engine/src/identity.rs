@@ -49,6 +49,7 @@ pub(crate) fn genesis(
 ) -> Result<Vec<crate::sequencer::Draft>, Refusal> {
     let words = |name: &str| Payload::Principal(Principal { name: name.to_owned(), ..Principal::default() });
     let user = UserId::from_bytes(tenant.entropy.bytes());
+    let key = KeyId::from_bytes(tenant.entropy.bytes());
     let created = Event::TenantCreated {
         tenant: tenant.shared.tenant,
         public_key: tenant.public_key.to_bytes(),
@@ -60,13 +61,12 @@ pub(crate) fn genesis(
         tenant.draft(Actor::SERVER, created, Some(&words(name)))?,
         tenant.draft(Actor::SERVER, Event::UserCreated { user, role: Role::Admin }, Some(&words(ADMIN)))?,
         tenant.draft(Actor::SERVER, agent, Some(&words(DIRECT)))?,
-        tenant.draft(Actor::SERVER, admin_key(tenant, user, admin_fingerprint), None)?,
+        tenant.draft(Actor::SERVER, admin_key(key, user, admin_fingerprint), None)?,
     ])
 }
 
 /// A key of the tenant's first admin.
-pub(crate) fn admin_key(tenant: &Tenant, user: UserId, fingerprint: Hash) -> Event {
-    let key = KeyId::from_bytes(tenant.entropy.bytes());
+pub(crate) fn admin_key(key: KeyId, user: UserId, fingerprint: Hash) -> Event {
     Event::KeyIssued(IssuedKey { key, fingerprint, user: Some(user), agent: None, expires_at: None })
 }
 

@@ -8,6 +8,7 @@ use crate::owed::{Owed, Standing};
 use crate::reply::{Deferral, KeptReply, WriteStatus, Written};
 use crate::scribing::{self, Told};
 use crate::tenant::{Tenant, storage};
+use crate::trouble::Part;
 use crate::write::{self, Asked, Waited};
 use crate::{Call, OpenError, calibration};
 use queue::Queue;
@@ -23,7 +24,7 @@ use tabellion_core::gate::{GateName, WriteDraft, read_write};
 use tabellion_core::id::{DeferralId, KeyId, RefusalId, ReviewId, VersionId};
 use tabellion_core::seal::{Secret, close as seal, open as unseal};
 use tabellion_core::time::{Period, Timestamp};
-use tabellion_store::{KeptPut, KeptStore, KeptWrite, PutOutcome};
+use tabellion_store::{KeptPut, KeptStore, KeptWrite, PutOutcome, StoreError};
 use tokio::task::JoinSet;
 
 /// How often a write that was put off is tried.
@@ -51,18 +52,28 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    pub(crate) fn open(path: Option<&std::path::Path>, tenant: &Secret) -> Result<Self, OpenError> {
-        let store = KeptStore::open(path).map_err(|error| OpenError(format!("kept writes: {error}")))?;
-        let waiting = store.waiting_in_all().map_err(|error| OpenError(format!("kept writes: {error}")))?;
+    pub(crate) fn new(store: KeptStore, tenant: &Secret) -> Result<Self, OpenError> {
+        let waiting =
+            store.waiting_in_all().map_err(|error| OpenError::new(format!("kept writes: {error}")))?;
         let store = Arc::new(store);
-        let queue =
-            Queue::start(Arc::clone(&store)).map_err(|error| OpenError(format!("kept writes: {error}")))?;
+        let queue = Queue::start(Arc::clone(&store))
+            .map_err(|error| OpenError::new(format!("kept writes: {error}")))?;
         Ok(Self {
             store,
             queue,
             key: tenant.derive("tabellion/v1/kept"),
             waiting: AtomicI64::new(i64::from(waiting)),
         })
+    }
+
+    /// Moves what the write-ahead log holds into the file.
+    pub(crate) fn settle(&self) -> Result<(), StoreError> {
+        self.store.settle()
+    }
+
+    /// Puts a write on the disk, in place of the one with the same id.
+    fn put(&self, tenant: &Tenant, kept: &KeptWrite) -> Result<(), StoreError> {
+        noted(tenant, self.store.put(kept, tenant.governance.refusals_max))
     }
 
     fn close(&self, tenant: &Tenant, id: &[u8; 16], body: &Value) -> Vec<u8> {
@@ -72,6 +83,15 @@ impl Kept {
     fn read(&self, kept: &KeptWrite) -> Option<Value> {
         serde_json::from_slice(&unseal(&self.key, &kept.id, &kept.closed).ok()?).ok()
     }
+}
+
+/// Reports whether the disk took a change.
+fn noted<T>(tenant: &Tenant, changed: Result<T, StoreError>) -> Result<T, StoreError> {
+    match &changed {
+        Ok(_) => tenant.shared.troubles.clear(Part::KeptWrites),
+        Err(error) => tenant.shared.troubles.report(Part::KeptWrites, error),
+    }
+    changed
 }
 
 fn author_bytes(caller: &Caller) -> [u8; 32] {
@@ -218,7 +238,7 @@ async fn keep_put_off(
     let governance = &tenant.governance;
     let put =
         KeptPut { kept, refused_max: governance.refusals_max, waiting_max: Some(governance.deferrals_max) };
-    match tenant.kept.queue.put(put).await.map_err(|error| storage(&error))? {
+    match noted(tenant, tenant.kept.queue.put(put).await).map_err(|error| storage(&error))? {
         PutOutcome::Kept => {
             tenant.kept.waiting.fetch_add(1, Ordering::AcqRel);
             Ok(PutOff::New(id))
@@ -321,7 +341,7 @@ pub(crate) async fn refused(tenant: &Tenant, call: &Call, draft: &WriteDraft, re
     let id = RefusalId::from_bytes(tenant.entropy.bytes());
     let kept = refused_write(tenant, &call.caller, id, draft, &refusal);
     let put = KeptPut { kept, refused_max: tenant.governance.refusals_max, waiting_max: None };
-    match tenant.kept.queue.put(put).await {
+    match noted(tenant, tenant.kept.queue.put(put).await) {
         Ok(_) => Refusal { kept: Some(id), ..refusal },
         Err(error) => {
             tracing::warn!(%error, "a refused write could not be kept");
@@ -457,6 +477,9 @@ fn run(tenant: &Weak<Tenant>) {
             Ok(due) => runtime.block_on(retry_all(&tenant, due)),
             Err(error) => tracing::warn!(%error, "what was put off could not be read"),
         }
+        if tenant.shared.troubles.is_in(Part::KeptWrites) {
+            let _reported = noted(&tenant, tenant.kept.store.touch());
+        }
         if let Err(error) = tenant.kept.store.forget_ended(now) {
             tracing::warn!(%error, "what was kept long enough could not be forgotten");
         }
@@ -515,7 +538,7 @@ async fn retry(tenant: &Tenant, kept: KeptWrite) {
 
 /// Forgets a write that waits no longer. Should that fail, it is tried once more and found committed.
 fn forget(tenant: &Tenant, kept: &KeptWrite) {
-    match tenant.kept.store.forget(&kept.id) {
+    match noted(tenant, tenant.kept.store.forget(&kept.id)) {
         Ok(()) => drop(tenant.kept.waiting.fetch_sub(1, Ordering::AcqRel)),
         Err(error) => tracing::warn!(%error, "a write that was put off could not be forgotten"),
     }
@@ -553,7 +576,7 @@ fn wait_on(tenant: &Tenant, call: &Call, kept: &KeptWrite, waited: &Waited, wait
     let body = waiting.body(&call.caller, wait);
     let closed = tenant.kept.close(tenant, &kept.id, &body);
     let kept = KeptWrite { attempts, due, closed, ..*kept };
-    if let Err(error) = tenant.kept.store.put(&kept, tenant.governance.refusals_max) {
+    if let Err(error) = tenant.kept.put(tenant, &kept) {
         tracing::warn!(%error, "a write that was put off could not be put off again");
     }
 }
@@ -561,7 +584,7 @@ fn wait_on(tenant: &Tenant, call: &Call, kept: &KeptWrite, waited: &Waited, wait
 fn end(tenant: &Tenant, call: &Call, kept: &KeptWrite, draft: &WriteDraft, refusal: &Refusal) {
     let id = RefusalId::from_bytes(kept.id);
     let refused = refused_write(tenant, &call.caller, id, draft, refusal);
-    match tenant.kept.store.put(&refused, tenant.governance.refusals_max) {
+    match tenant.kept.put(tenant, &refused) {
         Ok(()) => drop(tenant.kept.waiting.fetch_sub(1, Ordering::AcqRel)),
         Err(error) => tracing::warn!(%error, "a refused write could not be kept"),
     }

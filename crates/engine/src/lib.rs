@@ -22,6 +22,7 @@ mod granted;
 mod graph;
 mod identity;
 mod index;
+mod integrity;
 mod kept;
 mod notice;
 pub mod offline;
@@ -50,15 +51,18 @@ mod snapshot;
 mod tenant;
 mod trace;
 mod trail;
+mod trouble;
 mod vectors;
 mod verify;
 mod visibility;
+mod witness;
 mod working;
 mod write;
 
 pub use credential::Issuer;
 pub use equipment::{AskLimits, Configured, Equipment, How};
 pub use flow::Pace;
+pub use integrity::StartFault;
 pub use notice::{Notice, PairNotice, ReviewNotice};
 pub use options::{AuditReads, Calibration, CalibrationMode, EngineLimits, Governance, Options};
 pub use relation::Related;
@@ -66,6 +70,8 @@ pub use write::{Turn, Turns};
 
 use change::Change;
 use embedding::Embedding;
+use founding::Founding;
+pub use founding::{FirstStart, OpenError};
 use parking_lot::RwLock;
 use reply::{
     AgentReply, AuditQuery, AuditRow, Changed, ConsistencyReply, HeadReply, InclusionReply, ItemReply,
@@ -74,7 +80,7 @@ use reply::{
     WhoAmI, Written,
 };
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use tabellion_core::access::Caller;
 use tabellion_core::error::{Code, Refusal};
@@ -99,20 +105,6 @@ pub struct Call {
     /// The piece of work that it belongs to, as the caller names it (SHARE-9).
     pub trace: Option<String>,
 }
-
-/// What the first start made; the key is shown this once.
-#[derive(Debug, Clone)]
-pub struct FirstStart {
-    /// The tenant.
-    pub tenant: TenantId,
-    /// The admin's key.
-    pub admin_key: String,
-}
-
-/// Why an engine could not be opened, and what to do.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct OpenError(pub String);
 
 /// The one service layer behind every transport. Cheap to clone.
 #[derive(Clone)]
@@ -142,23 +134,32 @@ impl Engine {
     pub fn open(options: Options) -> Result<(Engine, Option<FirstStart>), OpenError> {
         if options.admin_key.as_ref().is_some_and(|key| key.chars().count() < ADMIN_KEY_CHARS_MIN) {
             let what = format!("the admin key given has fewer than {ADMIN_KEY_CHARS_MIN} characters");
-            return Err(OpenError(format!("{what}; give 256 random bits, or none and one is made")));
+            return Err(OpenError::new(format!("{what}; give 256 random bits, or none and one is made")));
         }
         let dir = options.data.as_deref().map(DataDir::at);
+        let (mut surveyed, mut accepted) = (integrity::Survey::default(), Vec::new());
         let (master, lock) = match &dir {
             None => (
                 options.master_key.clone().unwrap_or_else(|| Secret::from_bytes(options.entropy.bytes())),
                 None,
             ),
             Some(dir) => {
-                let failed = |error: std::io::Error| OpenError(format!("{}: {error}", dir.path().display()));
+                let failed =
+                    |error: std::io::Error| OpenError::new(format!("{}: {error}", dir.path().display()));
+                dir.create_base().map_err(failed)?;
+                let lock = dir.lock().map_err(|error| OpenError::new(error.to_string()))?;
+                surveyed = integrity::survey(dir, options.master_key.as_ref(), integrity::Access::Holder);
+                accepted = if options.accept_loss { surveyed.accept()? } else { Vec::new() };
+                if !options.accept_loss {
+                    surveyed.must_be_whole()?;
+                }
                 dir.create().map_err(failed)?;
-                let lock = dir.lock().map_err(|error| OpenError(error.to_string()))?;
                 (offline::first_master_key(dir, &options)?, Some(lock))
             }
         };
         let embedding = options.embedder.clone().map(Embedding::start).transpose();
-        let embedding = embedding.map_err(|error| OpenError(format!("no thread for the model: {error}")))?;
+        let embedding =
+            embedding.map_err(|error| OpenError::new(format!("no thread for the model: {error}")))?;
         let inner = Inner {
             embedding: embedding.map(Arc::new),
             tenants: RwLock::new(BTreeMap::new()),
@@ -173,13 +174,14 @@ impl Engine {
             lock: parking_lot::Mutex::new(lock),
         };
         let engine = Engine { inner: Arc::new(inner) };
-        let first = engine.open_tenants()?;
+        let first = engine.open_tenants(&surveyed, &accepted)?;
         Ok((engine, first))
     }
 
-    fn open_tenant(&self, id: TenantId) -> Result<Arc<Tenant>, OpenError> {
+    fn open_tenant(&self, id: TenantId, founding: Founding) -> Result<Arc<Tenant>, OpenError> {
         let options = &self.inner.options;
         let options = TenantOptions {
+            founding,
             dir: self.inner.dir.as_ref(),
             master: &self.inner.master,
             clock: Arc::clone(&options.clock),
@@ -192,10 +194,11 @@ impl Engine {
             news: self.inner.news.clone(),
         };
         let tenant = Tenant::open(id, &options).map(Arc::new)?;
-        tenant.recall().map_err(|error| OpenError(format!("the trail cannot be read: {error}")))?;
-        kept::start(&tenant).map_err(|error| OpenError(format!("no thread for deferrals: {error}")))?;
-        reverify::start(&tenant).map_err(|error| OpenError(format!("no thread for sweeps: {error}")))?;
-        calibration::start(&tenant).map_err(|error| OpenError(format!("no thread for trust: {error}")))?;
+        tenant.recall().map_err(|error| OpenError::new(format!("the trail cannot be read: {error}")))?;
+        kept::start(&tenant).map_err(|error| OpenError::new(format!("no thread for deferrals: {error}")))?;
+        reverify::start(&tenant).map_err(|error| OpenError::new(format!("no thread for sweeps: {error}")))?;
+        calibration::start(&tenant)
+            .map_err(|error| OpenError::new(format!("no thread for trust: {error}")))?;
         Ok(tenant)
     }
 
@@ -205,21 +208,6 @@ impl Engine {
     /// When the caller made no such search within a day, or it found no such item.
     pub async fn report_outcome(&self, call: &Call, report: OutcomeReport) -> Result<OutcomeReply, Refusal> {
         outcome::report(&*self.tenant(call)?, call, report).await
-    }
-
-    /// Stops taking writes, commits what waits, writes checkpoint and witness. Blocking.
-    pub fn close(&self) {
-        self.inner.open.store(false, Ordering::Release);
-        let tenants: Vec<Arc<Tenant>> = self.inner.tenants.read().values().cloned().collect();
-        tenants.iter().for_each(|tenant| tenant.close());
-        self.inner.lock.lock().take();
-    }
-
-    /// Whether writes are being taken.
-    #[must_use]
-    pub fn is_ready(&self) -> bool {
-        self.inner.open.load(Ordering::Acquire)
-            && self.inner.tenants.read().values().all(|tenant| tenant.sequencer.is_well())
     }
 
     fn tenant(&self, call: &Call) -> Result<Arc<Tenant>, Refusal> {
@@ -552,7 +540,7 @@ impl Engine {
         let checked = Arc::clone(&tenant);
         let report = tokio::task::spawn_blocking(move || {
             let shared = &checked.shared;
-            let witness = None;
+            let witness = shared.witness_text();
             let against = verify::Against {
                 tenant: shared.tenant,
                 store: &*shared.store,

@@ -4,16 +4,17 @@ pub use crate::fold::Progress;
 pub use crate::snapshot::{ExportReport, RestoreReport, keys_path};
 
 use crate::fold::{Checkpoint, Source};
+use crate::integrity::{self, Access};
 use crate::ports::SystemEntropy;
 use crate::reply::{LogFault, VerifyReport};
 use crate::snapshot;
 use crate::verify::{self, Against};
-use crate::{OpenError, Options};
+use crate::{OpenError, Options, StartFault};
 use std::path::Path;
 use tabellion_core::canonical::{Hash, hex, unhex32};
 use tabellion_core::id::TenantId;
 use tabellion_core::seal::Secret;
-use tabellion_store::{DataDir, KeyStore, SqliteStore, write_private};
+use tabellion_store::{DataDir, KeyStore, SqliteStore, Store, write_private};
 
 /// What to verify beyond the log itself.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,7 +26,7 @@ pub struct VerifyOptions {
 }
 
 fn text(error: impl std::fmt::Display) -> OpenError {
-    OpenError(error.to_string())
+    OpenError::new(error.to_string())
 }
 
 /// The master key in the environment, if there is one.
@@ -38,7 +39,7 @@ pub fn master_key_from_env() -> Result<Option<Secret>, OpenError> {
         Ok(empty) if empty.is_empty() => Ok(None),
         Ok(digits) => unhex32(digits.trim())
             .map(|key| Some(Secret::from_bytes(key)))
-            .ok_or_else(|| OpenError("TABELLION_MASTER_KEY must be 64 hex digits".into())),
+            .ok_or_else(|| OpenError::new("TABELLION_MASTER_KEY must be 64 hex digits")),
     }
 }
 
@@ -49,11 +50,11 @@ pub(crate) fn master_key(dir: &DataDir, given: Option<Secret>) -> Result<Secret,
     }
     let path = dir.master_key();
     let digits = std::fs::read_to_string(&path).map_err(|error| {
-        OpenError(format!("{}: {error}; give the master key in TABELLION_MASTER_KEY", path.display()))
+        OpenError::new(format!("{}: {error}; give the master key in TABELLION_MASTER_KEY", path.display()))
     })?;
     unhex32(digits.trim())
         .map(Secret::from_bytes)
-        .ok_or_else(|| OpenError(format!("{}: not 64 hex digits", path.display())))
+        .ok_or_else(|| OpenError::new(format!("{}: not 64 hex digits", path.display())))
 }
 
 /// The master key: given, in the directory, or made now.
@@ -62,7 +63,7 @@ pub(crate) fn first_master_key(dir: &DataDir, options: &Options) -> Result<Secre
     if options.master_key.is_none() && !path.exists() {
         let master = Secret::from_bytes(options.entropy.bytes());
         write_private(&path, master_text(&master).as_bytes())
-            .map_err(|error| OpenError(format!("{}: {error}", path.display())))?;
+            .map_err(|error| OpenError::new(format!("{}: {error}", path.display())))?;
     }
     master_key(dir, options.master_key.clone())
 }
@@ -73,36 +74,77 @@ pub(crate) fn first_master_key(dir: &DataDir, options: &Options) -> Result<Secre
 /// When it cannot be read.
 pub fn tenants(data: &Path) -> Result<Vec<TenantId>, OpenError> {
     let tenants = DataDir::at(data).tenants().map_err(text)?;
-    if tenants.is_empty() {
-        return Err(OpenError(format!(
-            "{} holds no tenant; is it a data directory of Tabellion?",
-            data.display()
-        )));
+    if tenants.is_empty() { Err(holds_nothing(data)) } else { Ok(tenants) }
+}
+
+fn holds_nothing(data: &Path) -> OpenError {
+    OpenError::new(format!("{} holds no tenant; is it a data directory of Tabellion?", data.display()))
+}
+
+/// The tenants of a data directory that a server would open.
+fn whole_tenants(dir: &DataDir, master: Option<&Secret>, access: Access) -> Result<Vec<TenantId>, OpenError> {
+    let surveyed = integrity::survey(dir, master, access);
+    surveyed.must_be_whole()?;
+    if surveyed.founded.is_empty() { Err(holds_nothing(dir.path())) } else { Ok(surveyed.founded) }
+}
+
+/// What a verification of a data directory found.
+#[derive(Debug)]
+pub struct Verified {
+    /// What keeps a server from opening the directory, in the words of a start.
+    pub faults: Vec<StartFault>,
+    /// What every entry of every log was found to be.
+    pub tenants: Vec<VerifyReport>,
+}
+
+impl Verified {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_ok(&self) -> bool {
+        self.faults.is_empty() && self.tenants.iter().all(VerifyReport::is_ok)
     }
-    Ok(tenants)
+}
+
+/// Looks for what keeps a server from opening a data directory: parts that are missing, old, or of another one. Cheap, and
+/// harmless beside a running server.
+///
+/// # Errors
+/// When the master key in the environment is none.
+pub fn survey(data: &Path) -> Result<Vec<StartFault>, OpenError> {
+    let master = master_key_from_env()?;
+    Ok(integrity::survey(&DataDir::at(data), master.as_ref(), Access::Reader).faults)
 }
 
 /// Verifies every tenant's logs, beside a running server or without one.
 ///
 /// # Errors
-/// When the directory cannot be read at all; what is wrong with a log is in the report.
+/// When the directory holds nothing to verify; what is wrong with it or with a log is in the report.
 pub fn verify(
     data: &Path,
     master: Option<Secret>,
     options: VerifyOptions,
     progress: Progress<'_>,
-) -> Result<Vec<VerifyReport>, OpenError> {
+) -> Result<Verified, OpenError> {
     let dir = DataDir::at(data);
-    let tenants = tenants(data)?;
-    let master = master_key(&dir, master)?;
+    let surveyed = integrity::survey(&dir, master.as_ref(), Access::Reader);
+    let mut tenants = dir.tenants().unwrap_or_default();
+    tenants.retain(|tenant| !surveyed.unfounded.contains(tenant));
+    if tenants.is_empty() && surveyed.faults.is_empty() {
+        return Err(holds_nothing(data));
+    }
+    let master = master_key(&dir, master).ok();
     let mut reports = Vec::new();
     for tenant in tenants {
         // The witness is read before the log: entries that come in meanwhile only make the log longer than it.
         let witness = std::fs::read_to_string(dir.witness(tenant)).ok();
-        let store = SqliteStore::open_read_only(&dir.log(tenant)).map_err(text)?;
-        let keys = KeyStore::open_read_only(&dir.key_store(tenant), tenant, &master);
-        let against =
-            Against { tenant, store: &store, keys: keys.as_ref().ok(), witness, pinned: options.public_key };
+        let Ok(store) = SqliteStore::open_read_only(&dir.log(tenant)) else {
+            // The survey has said what is wrong with a log that does not open.
+            continue;
+        };
+        let keys =
+            master.as_ref().map(|master| KeyStore::open_read_only(&dir.key_store(tenant), tenant, master));
+        let opened = keys.as_ref().and_then(|keys| keys.as_ref().ok());
+        let against = Against { tenant, store: &store, keys: opened, witness, pinned: options.public_key };
         let mut report = verify::verify(&against, progress);
         let mut note = |what: String| {
             if let Some(log) = report.logs.first_mut() {
@@ -110,17 +152,17 @@ pub fn verify(
             }
         };
         match &keys {
-            Err(error) => note(error.to_string()),
-            Ok(keys) if options.views => {
+            Some(Err(error)) => note(error.to_string()),
+            Some(Ok(keys)) if options.views => {
                 if let Some(what) = views_differ(&dir, &store, keys, tenant) {
                     note(what);
                 }
             }
-            Ok(_) => {}
+            Some(Ok(_)) | None => {}
         }
         reports.push(report);
     }
-    Ok(reports)
+    Ok(Verified { faults: surveyed.faults, tenants: reports })
 }
 
 /// What differs between the views that a start would use and those folded from the first entry.
@@ -159,8 +201,9 @@ pub fn rebuild(
     progress: Progress<'_>,
 ) -> Result<Vec<(TenantId, u64)>, OpenError> {
     let dir = DataDir::at(data);
-    let tenants = tenants(data)?;
+    tenants(data)?;
     let _held = dir.lock().map_err(text)?;
+    let tenants = whole_tenants(&dir, master.as_ref(), Access::Holder)?;
     let master = master_key(&dir, master)?;
     let mut rebuilt = Vec::new();
     for tenant in tenants {
@@ -175,9 +218,11 @@ pub fn rebuild(
         let views = source.views(None, progress)?.view;
         let index = source.index(None, &views.items, progress)?.view;
         let entropy: &dyn crate::ports::Entropy = &SystemEntropy;
-        for (checkpoint, bytes) in checkpoints.iter().zip([views.checkpoint(), index.checkpoint()]) {
-            checkpoint.write(&bytes, &entropy.bytes()).map_err(text)?;
+        let views_and_index = [(views.lsn(), views.checkpoint()), (index.lsn(), index.checkpoint())];
+        for (checkpoint, (lsn, bytes)) in checkpoints.iter().zip(views_and_index) {
+            checkpoint.write(&store, lsn, &bytes, &entropy.bytes()).map_err(text)?;
         }
+        store.settle().map_err(text)?;
         rebuilt.push((tenant, views.lsn().get()));
     }
     Ok(rebuilt)
@@ -194,14 +239,14 @@ pub fn export(
     progress: Progress<'_>,
 ) -> Result<ExportReport, OpenError> {
     let dir = DataDir::at(data);
-    let tenants = tenants(data)?;
+    let tenants = whole_tenants(&dir, master.as_ref(), Access::Reader)?;
     let in_file = master.is_none();
     let master = master_key(&dir, master)?;
     let mut sources = Vec::new();
     for tenant in tenants {
         let store = SqliteStore::open_read_only(&dir.log(tenant)).map_err(text)?;
         let keys = KeyStore::open_read_only(&dir.key_store(tenant), tenant, &master).map_err(text)?;
-        sources.push(snapshot::Source { tenant, store, keys });
+        sources.push(snapshot::Source { tenant, store, keys, kept: dir.kept(tenant) });
     }
     snapshot::export(&sources, in_file.then_some(&master), out, &SystemEntropy, progress)
 }

@@ -144,6 +144,8 @@ pub struct Options {
     pub master_key: Option<Secret>,
     /// The admin key of the first start; none makes one.
     pub admin_key: Option<String>,
+    /// Whether a data directory that lost something is opened all the same; the log then records what it lost.
+    pub accept_loss: bool,
     /// The time.
     pub clock: Arc<dyn ports::Clock>,
     /// Chance.

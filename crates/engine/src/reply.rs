@@ -567,6 +567,8 @@ pub struct LogReport {
     pub root: Hash,
     /// What is wrong; nothing, in a good log.
     pub faults: Vec<LogFault>,
+    /// What was lost before, as the log records it: the operator started the server without.
+    pub losses: Vec<LogFault>,
 }
 
 /// One thing wrong with a log.

@@ -9,6 +9,8 @@
 
 use crate::ports::Clock;
 use crate::tenant::{self, Shared};
+use crate::trail;
+use crate::trouble::Part;
 use parking_lot::RwLock;
 use std::collections::{HashSet, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -32,6 +34,8 @@ use tokio::sync::oneshot;
 const TRAIL_WAIT: Duration = Duration::from_millis(500);
 /// How many rows of reads may wait.
 const TRAIL_MAX: usize = 1_024;
+/// How many of them may wait while the log takes no entries; more are counted and lost.
+const ROWS_KEPT_MAX: usize = 16 * TRAIL_MAX;
 /// How often the newest heads are copied to the key folder.
 const WITNESS_EVERY: Duration = Duration::from_secs(1);
 
@@ -52,8 +56,9 @@ pub(crate) struct TrailDraft {
 }
 
 impl TrailDraft {
-    fn into_entry(self) -> (Actor, Event, Option<Sealed>) {
-        (self.actor, Event::Audited(self.record), self.sealed.ok().flatten())
+    fn entry(&self) -> (Actor, Event, Option<Sealed>) {
+        let sealed = self.sealed.as_ref().ok().and_then(Clone::clone);
+        (self.actor, Event::Audited(self.record.clone()), sealed)
     }
 }
 
@@ -113,6 +118,7 @@ enum Message {
     Propose(Waiting),
     Trail(TrailDraft),
     TrailNow(TrailDraft, oneshot::Sender<Result<(), Refusal>>),
+    Witness(oneshot::Sender<Result<(), String>>),
     Close,
 }
 
@@ -180,9 +186,28 @@ impl Sequencer {
         answered.await.unwrap_or_else(|_| Err(stopping()))
     }
 
-    /// Whether the log still takes entries.
+    /// Brings the witness up to date and waits until that is durable.
+    pub(crate) fn witness_now(&self) -> Result<(), String> {
+        let (answer, answered) = oneshot::channel();
+        self.send(Message::Witness(answer)).map_err(|refusal| refusal.message)?;
+        let answered = std::thread::scope(|scope| scope.spawn(|| answered.blocking_recv()).join());
+        answered.ok().and_then(Result::ok).unwrap_or_else(|| Err(stopping().message))
+    }
+
+    /// Whether the log takes entries at all.
     pub(crate) fn is_well(&self) -> bool {
-        self.failed.get().is_none() && self.thread.lock().as_ref().is_some_and(|thread| !thread.is_finished())
+        self.end().is_none()
+    }
+
+    /// Why the log takes no more entries until the server is started again; none if it does.
+    pub(crate) fn end(&self) -> Option<String> {
+        if let Some(why) = self.failed.get() {
+            return Some(format!(
+                "a commit failed and cannot be told from one that did not: {why}; restart the server"
+            ));
+        }
+        let runs = self.thread.lock().as_ref().is_some_and(|thread| !thread.is_finished());
+        (!runs).then(|| "the writer of the log has stopped; restart the server".to_owned())
     }
 
     /// Commits what waits and ends the thread.
@@ -196,17 +221,18 @@ impl Sequencer {
     }
 
     fn send(&self, message: Message) -> Result<(), Refusal> {
-        let (Message::Trail(row)
-        | Message::TrailNow(row, _)
-        | Message::Propose(Waiting { proposal: Proposal { trail: row, .. }, .. })) = &message
-        else {
-            return Err(stopping());
-        };
-        if let Err(refusal) = &row.sealed {
-            return Err(refusal.clone());
+        match &message {
+            Message::Trail(row)
+            | Message::TrailNow(row, _)
+            | Message::Propose(Waiting { proposal: Proposal { trail: row, .. }, .. }) => {
+                if let Err(refusal) = &row.sealed {
+                    return Err(refusal.clone());
+                }
+            }
+            Message::Witness(_) | Message::Close => {}
         }
-        if let Some(why) = self.failed.get() {
-            return Err(storage_failed(why));
+        if self.failed.get().is_some() {
+            return Err(storage_failed());
         }
         self.sender.try_send(message).map_err(|error| match error {
             TrySendError::Full(_) => overloaded(),
@@ -225,8 +251,7 @@ fn stopping() -> Refusal {
         .retry_after(Period::from_secs(5))
 }
 
-fn storage_failed(why: &str) -> Refusal {
-    tracing::error!(why, "storage refused a commit");
+fn storage_failed() -> Refusal {
     Refusal::new(Code::StorageFailed, "the storage refused; nothing was written")
         .retry_after(Period::from_secs(5))
 }
@@ -283,6 +308,12 @@ impl Page {
     }
 }
 
+/// A row of the trail, and whom to tell once it is durable.
+struct Row {
+    draft: TrailDraft,
+    answer: Option<oneshot::Sender<Result<(), Refusal>>>,
+}
+
 struct Writer {
     shared: Arc<Shared>,
     signing: SigningKey,
@@ -291,8 +322,9 @@ struct Writer {
     memory: Tip,
     audit: Tip,
     held: VecDeque<Waiting>,
-    trail: Vec<TrailDraft>,
-    trail_answers: Vec<oneshot::Sender<Result<(), Refusal>>>,
+    trail: Vec<Row>,
+    awaited: usize,
+    closing: bool,
     trail_since: Option<Instant>,
     unwitnessed: Option<Instant>,
     heads: [Option<SignedHead>; 2],
@@ -325,9 +357,11 @@ impl Writer {
             audit,
             held: VecDeque::new(),
             trail: Vec::new(),
-            trail_answers: Vec::new(),
+            awaited: 0,
+            closing: false,
             trail_since: None,
-            unwitnessed: None,
+            // After a kill the witness is behind: it is brought up to date without waiting for a commit.
+            unwitnessed: Some(tick()),
             heads,
         })
     }
@@ -338,18 +372,19 @@ impl Writer {
             let mut batch: Vec<Waiting> = Vec::new();
             if open {
                 open = self.gather(receiver, &mut batch);
+                self.closing = !open;
             }
-            let asked = !batch.is_empty() || !self.held.is_empty() || !self.trail_answers.is_empty();
+            let asked = !batch.is_empty() || !self.held.is_empty() || self.awaited > 0;
             if asked || self.trail_is_due() || !open {
                 self.commit(batch);
             } else {
                 self.shared.checkpoint_if_due(tenant::Writer::Idle);
             }
             if !open || self.unwitnessed.is_some_and(|since| since.elapsed() >= WITNESS_EVERY) {
-                self.witness();
+                let _reported = self.witness();
             }
         }
-        self.witness();
+        let _reported = self.witness();
     }
 
     /// Takes what has arrived, waiting for the first message. False once closed.
@@ -358,10 +393,11 @@ impl Writer {
         while batch.len() + self.held.len() < self.batch_max {
             match receiver.recv_timeout(wait) {
                 Ok(Message::Propose(waiting)) => batch.push(waiting),
-                Ok(Message::Trail(row)) => self.push_trail(row),
-                Ok(Message::TrailNow(row, answer)) => {
-                    self.push_trail(row);
-                    self.trail_answers.push(answer);
+                Ok(Message::Trail(draft)) => self.push_trail(Row { draft, answer: None }),
+                Ok(Message::TrailNow(draft, answer)) => self.push_trail(Row { draft, answer: Some(answer) }),
+                Ok(Message::Witness(answer)) => {
+                    self.unwitnessed.get_or_insert_with(tick);
+                    let _gone = answer.send(self.witness());
                 }
                 Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => return false,
                 Err(RecvTimeoutError::Timeout) => return true,
@@ -370,11 +406,7 @@ impl Writer {
                 return true;
             }
             // Whoever has come is enough: those who come meanwhile prepare while this batch is on its way to the disk.
-            wait = if batch.is_empty() && self.trail_answers.is_empty() {
-                self.patience()
-            } else {
-                Duration::ZERO
-            };
+            wait = if batch.is_empty() && self.awaited == 0 { self.patience() } else { Duration::ZERO };
         }
         true
     }
@@ -388,13 +420,34 @@ impl Writer {
         trail.into_iter().chain(witness).min().unwrap_or(Duration::from_secs(3600))
     }
 
+    /// Rows that were not taken are tried again after a while only, however many they are.
     fn trail_is_due(&self) -> bool {
-        self.trail.len() >= TRAIL_MAX || self.trail_since.is_some_and(|since| since.elapsed() >= TRAIL_WAIT)
+        let is_full = self.trail.len() >= TRAIL_MAX && !self.shared.troubles.is_in(Part::Log);
+        is_full || self.trail_since.is_some_and(|since| since.elapsed() >= TRAIL_WAIT)
     }
 
-    fn push_trail(&mut self, row: TrailDraft) {
+    fn push_trail(&mut self, row: Row) {
+        if row.answer.is_none() && self.trail.len() >= ROWS_KEPT_MAX {
+            metrics::counter!("tabellion_audit_rows_lost_total").increment(1);
+            return;
+        }
+        self.awaited += usize::from(row.answer.is_some());
         self.trail.push(row);
         self.trail_since.get_or_insert_with(tick);
+    }
+
+    /// Keeps for the next try what nobody was told is lost. There is always a row to try with: so the log is found to take
+    /// entries again without anybody writing.
+    fn keep_rows(&mut self, rows: Vec<Row>) {
+        if self.closing {
+            return;
+        }
+        self.trail = rows;
+        if self.trail.is_empty() {
+            let draft = trail::server_row(&self.shared, "storage", "recovered", Vec::new());
+            self.trail.push(Row { draft, answer: None });
+        }
+        self.trail_since = Some(tick());
     }
 
     fn commit(&mut self, fresh: Vec<Waiting>) {
@@ -424,24 +477,28 @@ impl Writer {
             };
             row.record.outcome = outcome(&row.record.outcome, &result);
             row.record.memory = Lsn::new(self.memory.frontier.size());
-            audit.add(&mut self.audit, row.into_entry(), now);
+            audit.add(&mut self.audit, row.entry(), now);
             answers.push((answer, result));
         }
         let rows = std::mem::take(&mut self.trail);
-        for row in rows {
-            audit.add(&mut self.audit, row.into_entry(), now);
+        for Row { draft, .. } in &rows {
+            audit.add(&mut self.audit, draft.entry(), now);
         }
-        self.trail_since = None;
+        let (awaited, rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.answer.is_some());
+        (self.trail_since, self.awaited) = (None, 0);
         let entries = memory.records.len();
         let written = self.write(memory, audit, now);
         if let Err(error) = &written {
             (self.memory.frontier, self.audit.frontier) = before;
+            self.shared.troubles.report(Part::Log, error);
             self.fail_if_uncertain(error);
+            self.keep_rows(rows);
         } else {
+            self.shared.troubles.clear(Part::Log);
             self.shared.publish(folded);
             metrics::histogram!("tabellion_commit_entries").record(entries as f64);
         }
-        self.answer(answers, written);
+        self.answer(answers, awaited, written.is_ok());
     }
 
     /// The proposals of this batch: those held before, then the fresh ones, without two that touch the same thing.
@@ -493,8 +550,8 @@ impl Writer {
         }
     }
 
-    fn answer(&mut self, answers: Vec<Answer>, written: Result<(), StoreError>) {
-        let refusal = written.err().map(|error| storage_failed(&error.to_string()));
+    fn answer(&self, answers: Vec<Answer>, awaited: Vec<Row>, is_written: bool) {
+        let refusal = (!is_written).then(storage_failed);
         for (answer, result) in answers {
             // A caller that no longer waits has its write all the same.
             let _gone = answer.send(match &refusal {
@@ -502,14 +559,26 @@ impl Writer {
                 Some(refusal) => Err(refusal.clone().into()),
             });
         }
-        for answer in self.trail_answers.drain(..) {
+        for answer in awaited.into_iter().filter_map(|row| row.answer) {
             let _gone = answer.send(refusal.clone().map_or(Ok(()), Err));
         }
     }
 
-    fn witness(&mut self) {
-        if self.unwitnessed.take().is_some() {
-            self.shared.witness(&self.heads);
+    /// Writes the witness if it is behind. One that could not be written is tried again after a while.
+    fn witness(&mut self) -> Result<(), String> {
+        if self.unwitnessed.take().is_none() {
+            return Ok(());
+        }
+        match self.shared.witness(&self.heads) {
+            Ok(()) => {
+                self.shared.troubles.clear(Part::Witness);
+                Ok(())
+            }
+            Err(error) => {
+                self.shared.troubles.report(Part::Witness, &error);
+                self.unwitnessed = Some(tick());
+                Err(error.to_string())
+            }
         }
     }
 }

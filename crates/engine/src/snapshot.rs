@@ -1,26 +1,38 @@
-//! Snapshots: a tenant's logs and wrapped data keys in one encrypted file, its secrets in another.
+//! Snapshots: a tenant's logs, kept writes and wrapped data keys in one encrypted file, its secrets in another.
 //!
 //! The first file alone opens nothing: the epoch keys that its data keys are wrapped under are in the second, which is kept
 //! apart. Destroying the epoch keys therefore makes every older snapshot unreadable.
 //!
-//! File: `TABSNAP1`, then frames of kind (1 byte), length (4 bytes, big-endian) and bytes. Kind 1 begins a tenant (its 16
+//! File: `TABSNAP2`, then frames of kind (1 byte), length (4 bytes, big-endian) and bytes. Kind 1 begins a tenant (its 16
 //! id bytes), kind 2 is a chunk sealed under a key derived from the tenant's secret, kind 3 ends the file.
+
+mod key_file;
+
+pub use key_file::keys_path;
 
 use crate::OpenError;
 use crate::fold::Progress;
 use crate::ports::Entropy;
+use crate::witness::Witness;
+use key_file::{KeyFile, read_keys};
 use minicbor::bytes::ByteVec;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use tabellion_core::canonical::{Hash, hex, unhex32};
+use std::sync::atomic::Ordering;
+use tabellion_core::canonical::{Hash, hex};
 use tabellion_core::id::TenantId;
 use tabellion_core::log::{Frontier, Head, LogName, Lsn, SignedHead};
 use tabellion_core::seal::{Secret, close, open, unwrap};
 use tabellion_core::time::Timestamp;
-use tabellion_store::{Append, DataDir, KeyStore, Record, SqliteStore, Store, write_private};
+use tabellion_store::{
+    Append, DataDir, KeptStore, KeptWrite, KeyStore, Record, SqliteStore, Store, unless_missing,
+    write_private,
+};
 
-const MAGIC: &[u8; 8] = b"TABSNAP1";
+const MAGIC: &[u8; 8] = b"TABSNAP2";
+/// The same without kept writes; still restored.
+const MAGIC_BEFORE: &[u8; 8] = b"TABSNAP1";
 const PAGE: usize = 1_000;
 const FRAME_MAX: u32 = 512 * 1024 * 1024;
 
@@ -31,6 +43,8 @@ pub struct ExportReport {
     pub tenants: u64,
     /// Entries in it.
     pub entries: u64,
+    /// Writes in it that wait to be committed, or were refused.
+    pub kept: u64,
     /// Bytes of the file.
     pub bytes: u64,
 }
@@ -42,6 +56,8 @@ pub struct RestoreReport {
     pub tenants: u64,
     /// Entries restored.
     pub entries: u64,
+    /// Writes restored that wait to be committed, or were refused.
+    pub kept: u64,
 }
 
 #[derive(minicbor::Encode, minicbor::Decode)]
@@ -60,6 +76,45 @@ enum Chunk {
     /// The tenant is complete, with so many entries in memory and audit.
     #[n(2)]
     End(#[n(0)] u64, #[n(1)] u64),
+    /// Writes that wait to be committed, or were refused.
+    #[n(3)]
+    Kept(#[n(0)] Vec<KeptRow>),
+}
+
+/// A kept write, closed as it lies in its file.
+#[derive(minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+struct KeptRow {
+    #[cbor(n(0), with = "minicbor::bytes")]
+    id: [u8; 16],
+    #[cbor(n(1), with = "minicbor::bytes")]
+    author: [u8; 32],
+    #[cbor(n(2), with = "minicbor::bytes")]
+    token: Hash,
+    #[n(3)]
+    due: Option<Timestamp>,
+    #[n(4)]
+    ends: Timestamp,
+    #[n(5)]
+    attempts: u32,
+    #[n(6)]
+    made: Timestamp,
+    #[n(7)]
+    closed: ByteVec,
+}
+
+impl From<KeptWrite> for KeptRow {
+    fn from(kept: KeptWrite) -> Self {
+        let KeptWrite { id, author, token, due, ends, attempts, made, closed } = kept;
+        Self { id, author, token, due, ends, attempts, made, closed: closed.into() }
+    }
+}
+
+impl From<KeptRow> for KeptWrite {
+    fn from(row: KeptRow) -> Self {
+        let KeptRow { id, author, token, due, ends, attempts, made, closed } = row;
+        Self { id, author, token, due, ends, attempts, made, closed: closed.to_vec() }
+    }
 }
 
 #[derive(minicbor::Encode, minicbor::Decode)]
@@ -77,19 +132,13 @@ struct Commit {
     entries: Vec<(ByteVec, Option<ByteVec>)>,
 }
 
-/// Where the secrets of a snapshot go.
-#[must_use]
-pub fn keys_path(out: &Path) -> PathBuf {
-    let mut name = out.as_os_str().to_owned();
-    name.push(".keys");
-    PathBuf::from(name)
-}
-
 /// One tenant to be written.
 pub(crate) struct Source {
     pub(crate) tenant: TenantId,
     pub(crate) store: SqliteStore,
     pub(crate) keys: KeyStore,
+    /// The file of its kept writes.
+    pub(crate) kept: PathBuf,
 }
 
 pub(crate) fn export(
@@ -99,7 +148,7 @@ pub(crate) fn export(
     entropy: &dyn Entropy,
     progress: Progress<'_>,
 ) -> Result<ExportReport, OpenError> {
-    let failed = |error: std::io::Error| OpenError(format!("{}: {error}", out.display()));
+    let failed = |error: std::io::Error| OpenError::new(format!("{}: {error}", out.display()));
     let mut secrets = Vec::new();
     for source in sources {
         let rows: Vec<_> = source
@@ -118,7 +167,7 @@ pub(crate) fn export(
     write_private(out, MAGIC).map_err(failed)?;
     let file = File::options().append(true).open(out).map_err(failed)?;
     let mut writer =
-        SnapshotWriter { out: BufWriter::new(file), entropy, frames: 0, bytes: MAGIC.len() as u64 };
+        SnapshotWriter { out: BufWriter::new(file), entropy, frames: 0, kept: 0, bytes: MAGIC.len() as u64 };
     let total = sources
         .iter()
         .map(|source| sizes(&source.store).map(|(memory, audit)| memory + audit))
@@ -127,12 +176,12 @@ pub(crate) fn export(
     for source in sources {
         done += writer
             .tenant(source, &mut |entries| progress(done + entries, total))
-            .map_err(|error| OpenError(format!("{}: {}", out.display(), error.0)))?;
+            .map_err(|error| OpenError::new(format!("{}: {}", out.display(), error)))?;
     }
     writer.frame(3, &[]).map_err(failed)?;
     writer.out.flush().map_err(failed)?;
     writer.out.get_ref().sync_all().map_err(failed)?;
-    Ok(ExportReport { tenants: sources.len() as u64, entries: done, bytes: writer.bytes })
+    Ok(ExportReport { tenants: sources.len() as u64, entries: done, kept: writer.kept, bytes: writer.bytes })
 }
 
 fn sizes(store: &SqliteStore) -> Result<(u64, u64), OpenError> {
@@ -140,7 +189,7 @@ fn sizes(store: &SqliteStore) -> Result<(u64, u64), OpenError> {
 }
 
 fn text(error: impl std::fmt::Display) -> OpenError {
-    OpenError(error.to_string())
+    OpenError::new(error.to_string())
 }
 
 fn snapshot_key(tenant_secret: &Secret) -> Secret {
@@ -155,12 +204,16 @@ struct SnapshotWriter<'a> {
     out: BufWriter<File>,
     entropy: &'a dyn Entropy,
     frames: u64,
+    kept: u64,
     bytes: u64,
 }
 
 impl SnapshotWriter<'_> {
     fn tenant(&mut self, source: &Source, progress: &mut dyn FnMut(u64)) -> Result<u64, OpenError> {
         self.frame(1, source.tenant.as_bytes()).map_err(text)?;
+        // Before the logs: a write that is committed meanwhile is then in both, and known as committed when it is tried
+        // again. The other way round it could be in neither.
+        self.kept(source)?;
         let (memory, audit) = sizes(&source.store)?;
         let memory = self.log(source, LogName::Memory, memory, progress)?;
         let audit = self.log(source, LogName::Audit, audit, &mut |entries| progress(memory + entries))?;
@@ -174,6 +227,17 @@ impl SnapshotWriter<'_> {
         }
         self.chunk(source, &Chunk::End(memory, audit))?;
         Ok(memory + audit)
+    }
+
+    fn kept(&mut self, source: &Source) -> Result<(), OpenError> {
+        let mut after = None;
+        loop {
+            let rows = KeptStore::rows(&source.kept, after, PAGE).map_err(text)?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            after = Some(last.id);
+            self.kept += rows.len() as u64;
+            self.chunk(source, &Chunk::Kept(rows.into_iter().map(Into::into).collect()))?;
+        }
     }
 
     /// Writes whole commits up to the last head within `size`, and tells how many entries they hold.
@@ -233,58 +297,6 @@ impl SnapshotWriter<'_> {
     }
 }
 
-/// A tenant's secrets by name, each wrapped under the master key.
-type WrappedSecrets = Vec<(String, Vec<u8>)>;
-
-/// The secrets of a snapshot.
-struct KeyFile {
-    master: Option<Secret>,
-    tenants: Vec<(TenantId, WrappedSecrets)>,
-}
-
-fn read_keys(from: &Path) -> Result<KeyFile, OpenError> {
-    let path = keys_path(from);
-    let missing = |error| {
-        OpenError(format!(
-            "{}: {error}; a snapshot opens only with the key file that was written beside it",
-            path.display()
-        ))
-    };
-    let bytes = std::fs::read(&path).map_err(missing)?;
-    let bad = || OpenError(format!("{}: not a key file of a snapshot", path.display()));
-    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|_| bad())?;
-    let master =
-        value.get("master").and_then(|master| master.as_str()).and_then(unhex32).map(Secret::from_bytes);
-    let mut tenants = Vec::new();
-    for tenant in value.get("tenants").and_then(|tenants| tenants.as_array()).ok_or_else(bad)? {
-        let id =
-            tenant.get("tenant").and_then(|id| id.as_str()).and_then(|id| id.parse().ok()).ok_or_else(bad)?;
-        let mut secrets = Vec::new();
-        for secret in tenant.get("secrets").and_then(|secrets| secrets.as_array()).ok_or_else(bad)? {
-            let name = secret.get("name").and_then(|name| name.as_str()).ok_or_else(bad)?;
-            let wrapped = secret.get("wrapped").and_then(|wrapped| wrapped.as_str()).ok_or_else(bad)?;
-            let wrapped = data_encoding_hex(wrapped).ok_or_else(bad)?;
-            secrets.push((name.to_owned(), wrapped));
-        }
-        tenants.push((id, secrets));
-    }
-    Ok(KeyFile { master, tenants })
-}
-
-fn data_encoding_hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = text
-        .chars()
-        .map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
-        .collect::<Option<_>>()?;
-    digits
-        .chunks(2)
-        .map(|pair| match pair {
-            [high, low] => Some(high << 4 | low),
-            _ => None,
-        })
-        .collect()
-}
-
 pub(crate) fn restore(
     from: &Path,
     data: &DataDir,
@@ -293,28 +305,70 @@ pub(crate) fn restore(
 ) -> Result<RestoreReport, OpenError> {
     let keys = read_keys(from)?;
     let from_file = master.is_none();
-    let master = master.or_else(|| keys.master.clone()).ok_or_else(|| {
-        OpenError("the key file holds no master key; give it in TABELLION_MASTER_KEY".into())
-    })?;
-    let failed = |error: std::io::Error| OpenError(format!("{}: {error}", data.path().display()));
-    data.create().map_err(failed)?;
-    let _held = data.lock().map_err(text)?;
-    if !data.tenants().map_err(failed)?.is_empty() {
-        return Err(OpenError(format!(
-            "{} holds data already; restore into a new directory",
-            data.path().display()
-        )));
-    }
-    if from_file {
-        write_private(&data.master_key(), format!("{}\n", hex(master.as_bytes())).as_bytes())
-            .map_err(failed)?;
-    }
-    let file = File::open(from).map_err(|error| OpenError(format!("{}: {error}", from.display())))?;
+    let master = master
+        .or_else(|| keys.master.clone())
+        .ok_or_else(|| OpenError::new("the key file holds no master key; give it in TABELLION_MASTER_KEY"))?;
+    let in_snapshot = |error: &dyn std::fmt::Display| OpenError::new(format!("{}: {error}", from.display()));
+    let file = File::open(from).map_err(|error| in_snapshot(&error))?;
     let total = file.metadata().map_or(0, |meta| meta.len());
     let mut reader = SnapshotReader { input: BufReader::new(file), frames: 0, bytes: 0 };
-    reader
-        .run(data, &keys, &master, &mut |bytes| progress(bytes, total))
-        .map_err(|error| OpenError(format!("{}: {}", from.display(), error.0)))
+    reader.magic().map_err(|error| in_snapshot(&error))?;
+
+    let failed = |error: std::io::Error| OpenError::new(format!("{}: {error}", data.path().display()));
+    let is_new = !data.path().exists();
+    data.create_base().map_err(failed)?;
+    let held = data.lock().map_err(text)?;
+    if data.restore_mark().exists() {
+        // What is here is the half of a restore that was broken off; nothing else can be.
+        clear(data).map_err(failed)?;
+    }
+    if !data.traces().map_err(failed)?.is_empty() || data.master_key().exists() {
+        let what = format!("{} holds data already; restore into a new directory", data.path().display());
+        return Err(OpenError::new(what));
+    }
+    // From here to its removal the mark says that the directory is not whole, whatever happens to this process.
+    write_private(&data.restore_mark(), b"a restore is under way, or was broken off\n").map_err(failed)?;
+    let mut make = || {
+        data.create().map_err(failed)?;
+        if from_file {
+            let text = crate::offline::master_text(&master);
+            write_private(&data.master_key(), text.as_bytes()).map_err(failed)?;
+        }
+        reader
+            .run(data, &keys, &master, &mut |bytes| progress(bytes, total))
+            .map_err(|error| in_snapshot(&error))
+    };
+    let made = make();
+    match &made {
+        Ok(_) => remove_durably(data).map_err(failed)?,
+        Err(_) => {
+            clear(data).and_then(|()| remove_durably(data)).map_err(failed)?;
+            drop(held);
+            let lock = unless_missing(std::fs::remove_file(data.path().join("lock")));
+            if is_new && lock.is_ok() {
+                let _others_use_it = std::fs::remove_dir(data.path());
+            }
+        }
+    }
+    made
+}
+
+/// Removes what a restore makes.
+fn clear(data: &DataDir) -> std::io::Result<()> {
+    unless_missing(std::fs::remove_dir_all(data.keys()))?;
+    unless_missing(std::fs::remove_dir_all(data.tenant_folders()))
+}
+
+/// Removes the mark of a restore: what it made is durable before, and that it is gone after.
+fn remove_durably(data: &DataDir) -> std::io::Result<()> {
+    for folder in [data.keys(), data.tenant_folders()] {
+        if folder.exists() {
+            File::open(folder)?.sync_all()?;
+        }
+    }
+    File::open(data.path())?.sync_all()?;
+    unless_missing(std::fs::remove_file(data.restore_mark()))?;
+    File::open(data.path())?.sync_all()
 }
 
 struct SnapshotReader {
@@ -329,10 +383,19 @@ struct Target {
     key: Secret,
     store: SqliteStore,
     keys: tabellion_store::Restoring,
+    kept: KeptStore,
+    kept_count: u64,
     tips: [Frontier; 2],
+    heads: [Option<SignedHead>; 2],
 }
 
 impl SnapshotReader {
+    fn magic(&mut self) -> Result<(), OpenError> {
+        let mut magic = [0; 8];
+        let known = self.input.read_exact(&mut magic).is_ok() && [MAGIC, MAGIC_BEFORE].contains(&&magic);
+        if known { Ok(()) } else { Err(OpenError::new("not a snapshot of Tabellion")) }
+    }
+
     fn run(
         &mut self,
         data: &DataDir,
@@ -340,12 +403,7 @@ impl SnapshotReader {
         master: &Secret,
         progress: &mut dyn FnMut(u64),
     ) -> Result<RestoreReport, OpenError> {
-        let mut magic = [0; 8];
-        self.input.read_exact(&mut magic).map_err(text)?;
-        if &magic != MAGIC {
-            return Err(OpenError("not a snapshot of Tabellion".into()));
-        }
-        let mut report = RestoreReport { tenants: 0, entries: 0 };
+        let mut report = RestoreReport { tenants: 0, entries: 0, kept: 0 };
         let mut target: Option<Target> = None;
         loop {
             let frame = self.frames;
@@ -353,17 +411,17 @@ impl SnapshotReader {
             match kind {
                 1 if target.is_none() => target = Some(begin(data, keys, master, &bytes)?),
                 2 => {
-                    let open_target = target
-                        .as_mut()
-                        .ok_or_else(|| OpenError("damaged: a chunk without a tenant".into()))?;
+                    let open_target =
+                        target.as_mut().ok_or_else(|| OpenError::new("damaged: a chunk without a tenant"))?;
                     if let Some(entries) = open_target.chunk(frame, &bytes)? {
                         report.tenants += 1;
                         report.entries += entries;
+                        report.kept += open_target.finish(data, master)?;
                         target = None;
                     }
                 }
                 3 if target.is_none() => return Ok(report),
-                _ => return Err(OpenError("damaged or cut short".into())),
+                _ => return Err(OpenError::new("damaged or cut short")),
             }
             progress(self.bytes);
         }
@@ -371,16 +429,16 @@ impl SnapshotReader {
 
     fn frame(&mut self) -> Result<(u8, Vec<u8>), OpenError> {
         let mut head = [0; 5];
-        self.input.read_exact(&mut head).map_err(|_| OpenError("damaged or cut short".into()))?;
+        self.input.read_exact(&mut head).map_err(|_| OpenError::new("damaged or cut short"))?;
         let [kind, a, b, c, d] = head;
         let length = u32::from_be_bytes([a, b, c, d]);
         if length > FRAME_MAX {
-            return Err(OpenError("damaged: a frame of impossible length".into()));
+            return Err(OpenError::new("damaged: a frame of impossible length"));
         }
         let mut bytes = Vec::new();
         let read = self.input.by_ref().take(u64::from(length)).read_to_end(&mut bytes).map_err(text)?;
         if read as u64 != u64::from(length) {
-            return Err(OpenError("damaged or cut short".into()));
+            return Err(OpenError::new("damaged or cut short"));
         }
         self.frames += 1;
         self.bytes += 5 + u64::from(length);
@@ -389,10 +447,10 @@ impl SnapshotReader {
 }
 
 fn begin(data: &DataDir, keys: &KeyFile, master: &Secret, bytes: &[u8]) -> Result<Target, OpenError> {
-    let id: [u8; 16] = bytes.try_into().map_err(|_| OpenError("damaged: not a tenant".into()))?;
+    let id: [u8; 16] = bytes.try_into().map_err(|_| OpenError::new("damaged: not a tenant"))?;
     let tenant = TenantId::from_bytes(id);
     let (_, secrets) = keys.tenants.iter().find(|(known, _)| *known == tenant).ok_or_else(|| {
-        OpenError(format!("the key file has no secrets of {tenant}: it is of another snapshot"))
+        OpenError::new(format!("the key file has no secrets of {tenant}: it is of another snapshot"))
     })?;
     let wrapped = secrets
         .iter()
@@ -401,14 +459,17 @@ fn begin(data: &DataDir, keys: &KeyFile, master: &Secret, bytes: &[u8]) -> Resul
         .unwrap_or_default();
     let associated = [b"tabellion/v1/secret".as_slice(), tenant.as_bytes(), b"tenant"].concat();
     let tenant_secret = unwrap(master, &associated, wrapped)
-        .map_err(|_| OpenError("the master key does not open the key file; give the one of the exported data in TABELLION_MASTER_KEY".into()))?;
+        .map_err(|_| OpenError::new("the master key does not open the key file; give the one of the exported data in TABELLION_MASTER_KEY"))?;
     data.create_tenant(tenant).map_err(text)?;
     Ok(Target {
         tenant,
         key: snapshot_key(&tenant_secret),
         store: SqliteStore::open(&data.log(tenant)).map_err(text)?,
         keys: KeyStore::restore(&data.key_store(tenant), secrets).map_err(text)?,
+        kept: KeptStore::open(Some(&data.kept(tenant)), tenant).map_err(text)?,
+        kept_count: 0,
         tips: [Frontier::default(), Frontier::default()],
+        heads: [None, None],
     })
 }
 
@@ -416,7 +477,7 @@ impl Target {
     /// Takes in one chunk; at the tenant's end, tells its entries.
     fn chunk(&mut self, frame: u64, closed: &[u8]) -> Result<Option<u64>, OpenError> {
         let bytes = open(&self.key, &place(self.tenant, frame), closed)
-            .map_err(|_| OpenError("damaged: a chunk does not open".into()))?;
+            .map_err(|_| OpenError::new("damaged: a chunk does not open"))?;
         match minicbor::decode::<Chunk>(&bytes).map_err(text)? {
             Chunk::Commits { audit, commits } => self.commits(audit, commits).map(|()| None),
             Chunk::Keys(rows) => {
@@ -427,16 +488,48 @@ impl Target {
             Chunk::End(memory, audit) => {
                 let [have_memory, have_audit] = [self.tips[0].size(), self.tips[1].size()];
                 if (memory, audit) != (have_memory, have_audit) {
-                    return Err(OpenError("damaged: entries are missing".into()));
+                    return Err(OpenError::new("damaged: entries are missing"));
                 }
                 Ok(Some(memory + audit))
+            }
+            Chunk::Kept(rows) => {
+                self.kept_count += rows.len() as u64;
+                let rows: Vec<KeptWrite> = rows.into_iter().map(Into::into).collect();
+                self.kept.restore(&rows).map_err(text).map(|()| None)
             }
         }
     }
 
+    /// Checks the newest heads, and writes the witness: from here on the tenant is known to be whole. Tells how many kept
+    /// writes it has.
+    fn finish(&self, data: &DataDir, master: &Secret) -> Result<u64, OpenError> {
+        self.store.settle().map_err(text)?;
+        self.kept.settle().map_err(text)?;
+        self.keys.settle().map_err(text)?;
+        let keys =
+            KeyStore::open_read_only(&data.key_store(self.tenant), self.tenant, master).map_err(text)?;
+        let key = keys.signing_key().verifying_key();
+        for (log, head) in LogName::ALL.into_iter().zip(&self.heads) {
+            if head.is_some_and(|head| !key.confirms(self.tenant, log, &head)) {
+                return Err(OpenError::new(format!(
+                    "damaged: the {} log is not signed by its key",
+                    log.as_str()
+                )));
+            }
+        }
+        let kept_changes = self.kept.changes().load(Ordering::Acquire);
+        let witness = Witness { heads: self.heads, kept_changes, name: None };
+        witness.write(&data.witness(self.tenant)).map_err(text)?;
+        Ok(self.kept_count)
+    }
+
     fn commits(&mut self, audit: bool, commits: Vec<Commit>) -> Result<(), OpenError> {
-        let (log, tip) =
-            if audit { (LogName::Audit, &mut self.tips[1]) } else { (LogName::Memory, &mut self.tips[0]) };
+        let [memory_tip, audit_tip] = &mut self.tips;
+        let [memory_head, audit_head] = &mut self.heads;
+        let (log, tip, newest) = match audit {
+            true => (LogName::Audit, audit_tip, audit_head),
+            false => (LogName::Memory, memory_tip, memory_head),
+        };
         let mut appends = Vec::new();
         for commit in commits {
             let mut tiles = Vec::new();
@@ -457,6 +550,12 @@ impl Target {
                 head: Head { size: commit.size, time: commit.time, root: commit.root },
                 signature,
             };
+            if head.head.size != tip.size() || head.head.root != tip.root() {
+                let what =
+                    format!("damaged: the {} log does not fit its head of {}", log.as_str(), commit.size);
+                return Err(OpenError::new(what));
+            }
+            *newest = Some(head);
             appends.push(Append { log, records, tiles, head });
         }
         self.store.append(&appends).map_err(text)

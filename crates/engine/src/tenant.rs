@@ -6,6 +6,7 @@ use crate::counsel::Advice;
 use crate::embedding::Embedding;
 use crate::flow::{Budgets, Rates};
 use crate::fold::{self, Checkpoint, Source};
+use crate::founding::{Files, Founding};
 use crate::govern::Schemas;
 use crate::index::Trailing;
 use crate::kept::Kept;
@@ -18,28 +19,31 @@ use crate::rows::KeptRows;
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
 use crate::sharing::Directory;
 use crate::trace::Traces;
+use crate::trouble::{Part, Troubles};
 use crate::vectors::Vectors;
 use crate::visibility::Predicates;
+use crate::witness::{self, Witness};
 use crate::working::Working;
 use crate::write::{Flights, GateTimes};
-use crate::{AuditReads, Call, EngineLimits, Governance, OpenError, index, vectors};
-use std::path::PathBuf;
-use std::sync::Arc;
+use crate::{AuditReads, Call, EngineLimits, Governance, OpenError, index, trail, vectors};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use tabellion_core::access::{Caller, PairKey, SealedPlace, TokenKey};
-use tabellion_core::canonical::{Hash, framed_hmac, hex};
+use tabellion_core::canonical::{Hash, framed_hmac};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::id::{TenantId, VersionId};
 use tabellion_core::log::{Actor, AuditRecord, Entry, Event, Lsn, Payload, Shaped, SignedHead, VerifyingKey};
 use tabellion_core::seal::{Sealed, Secret};
-use tabellion_core::time::Timestamp;
+use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::trust::Band;
 use tabellion_core::view::{Moment, Opened, Views};
-use tabellion_store::{DataDir, KeyStore, MemoryStore, SqliteStore, Store, StoreError, write_private};
+use tabellion_store::{DataDir, KeyStore, Store, StoreError};
 use tokio::sync::watch;
 
 /// Entries after which views are checkpointed anew, unless a tenth of the log is more.
 const CHECKPOINT_EVERY: u64 = 10_000;
+/// Between two tries to make data keys, where the disk took none.
+const KEYS_AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
 /// How many times that a busy writer may put it off.
 const CHECKPOINT_BUSY: u64 = 3;
 
@@ -67,6 +71,9 @@ pub(crate) struct Shared {
     checkpointed: AtomicU64,
     checkpointing: AtomicBool,
     making_keys: AtomicBool,
+    kept_changes: Arc<AtomicU64>,
+    sealed_name: OnceLock<Vec<u8>>,
+    pub(crate) troubles: Troubles,
 }
 
 impl Shared {
@@ -90,12 +97,27 @@ impl Shared {
         self.checkpoint_if_due(Writer::Busy);
     }
 
-    /// Copies the newest heads to the key folder, away from the log.
-    pub(crate) fn witness(&self, heads: &[Option<SignedHead>; 2]) {
-        let Some(dir) = &self.dir else { return };
-        if let Err(error) = write_private(&dir.witness(self.tenant), witness_text(heads).as_bytes()) {
-            tracing::warn!(%error, "could not write the witness");
-        }
+    /// Copies the newest heads, durable already, to the key folder, away from the log.
+    pub(crate) fn witness(&self, heads: &[Option<SignedHead>; 2]) -> std::io::Result<()> {
+        let Some(dir) = &self.dir else { return Ok(()) };
+        let kept_changes = self.kept_changes.load(Ordering::Acquire);
+        let name = self.sealed_name.get_or_init(|| {
+            let views = self.views.read();
+            let secret = self.keys.tenant_secret();
+            witness::seal_name(views.identity.tenant_name(), self.tenant, secret, &self.entropy.bytes())
+        });
+        Witness { heads: *heads, kept_changes, name: Some(name.clone()) }.write(&dir.witness(self.tenant))
+    }
+
+    /// The witness as it lies in the key folder now.
+    pub(crate) fn witness_text(&self) -> Option<String> {
+        std::fs::read_to_string(self.dir.as_ref()?.witness(self.tenant)).ok()
+    }
+
+    /// Moves what the write-ahead logs hold into the files, so that a copy of the files alone is whole.
+    fn settle(&self) -> Result<(), StoreError> {
+        self.store.settle()?;
+        self.keys.settle().map_err(|error| StoreError::Engine(error.to_string()))
     }
 
     /// Starts a checkpoint beside the running views: the last one is read back and brought up to date from the log, so
@@ -129,12 +151,19 @@ impl Shared {
         if self.dir.is_none() || !self.keys.is_low() || self.making_keys.swap(true, Ordering::AcqRel) {
             return;
         }
-        let shared = Arc::clone(self);
+        let weak = Arc::downgrade(self);
         let run = move || {
-            if let Err(error) = shared.keys.make_ahead(&|bytes| shared.entropy.fill(bytes)) {
-                tracing::warn!(%error, "could not make data keys ahead");
+            while let Some(shared) = weak.upgrade() {
+                match shared.keys.make_ahead(&|bytes| shared.entropy.fill(bytes)) {
+                    Ok(()) => {
+                        shared.troubles.clear(Part::DataKeys);
+                        return shared.making_keys.store(false, Ordering::Release);
+                    }
+                    Err(error) => shared.troubles.report(Part::DataKeys, &error),
+                }
+                drop(shared);
+                std::thread::sleep(KEYS_AGAIN);
             }
-            shared.making_keys.store(false, Ordering::Release);
         };
         if std::thread::Builder::new().name("keys".into()).spawn(run).is_err() {
             self.making_keys.store(false, Ordering::Release);
@@ -143,7 +172,7 @@ impl Shared {
 
     fn write_checkpoint(&self, views: &Views) {
         let Some(checkpoint) = self.checkpoint() else { return };
-        match checkpoint.write(&views.checkpoint(), &self.entropy.bytes()) {
+        match checkpoint.write(&*self.store, views.lsn(), &views.checkpoint(), &self.entropy.bytes()) {
             Ok(()) => self.checkpointed.store(views.lsn().get(), Ordering::Relaxed),
             Err(error) => tracing::warn!(%error, "could not write the checkpoint"),
         }
@@ -156,8 +185,12 @@ impl Shared {
     /// Keeps the index as it is, so that the next start need not fold it again.
     pub(crate) fn write_index_checkpoint(&self) -> Result<(), std::io::Error> {
         let Some(dir) = &self.dir else { return Ok(()) };
-        let bytes = self.index.read().checkpoint();
-        Checkpoint::of_index(dir, self.tenant, &self.keys).write(&bytes, &self.entropy.bytes())
+        let (lsn, bytes) = {
+            let index = self.index.read();
+            (index.lsn(), index.checkpoint())
+        };
+        let checkpoint = Checkpoint::of_index(dir, self.tenant, &self.keys);
+        checkpoint.write(&*self.store, lsn, &bytes, &self.entropy.bytes())
     }
 
     /// Unpredictable bytes.
@@ -170,21 +203,9 @@ impl Shared {
     }
 }
 
-/// The newest heads as JSON, as `docs/log-format.md` has it.
-fn witness_text(heads: &[Option<SignedHead>; 2]) -> String {
-    let one = |signed: &SignedHead| {
-        serde_json::json!({
-            "size": signed.head.size,
-            "time": signed.head.time.as_micros(),
-            "root": hex(&signed.head.root),
-            "signature": hex(&signed.signature),
-        })
-    };
-    serde_json::json!({"memory": heads[0].as_ref().map(one), "audit": heads[1].as_ref().map(one)}).to_string()
-}
-
 /// What a tenant is opened with.
 pub(crate) struct TenantOptions<'a> {
+    pub(crate) founding: Founding,
     pub(crate) dir: Option<&'a DataDir>,
     pub(crate) master: &'a Secret,
     pub(crate) clock: SharedClock,
@@ -234,20 +255,9 @@ pub(crate) struct Tenant {
 impl Tenant {
     /// Opens a tenant, folding its views from checkpoint and log.
     pub(crate) fn open(tenant: TenantId, options: &TenantOptions<'_>) -> Result<Self, OpenError> {
-        let failed = |error: &dyn std::fmt::Display| OpenError(format!("tenant {tenant}: {error}"));
-        let (store, key_path): (Arc<dyn Store>, Option<PathBuf>) = match options.dir {
-            None => (Arc::new(MemoryStore::default()), None),
-            Some(dir) => {
-                dir.create_tenant(tenant).map_err(|error| failed(&error))?;
-                (
-                    Arc::new(SqliteStore::open(&dir.log(tenant)).map_err(|error| failed(&error))?),
-                    Some(dir.key_store(tenant)),
-                )
-            }
-        };
-        let entropy = Arc::clone(&options.entropy);
-        let keys = KeyStore::open(key_path.as_deref(), tenant, options.master, &|bytes| entropy.fill(bytes));
-        let keys = Arc::new(keys.map_err(|error| failed(&error))?);
+        let failed = |error: &dyn std::fmt::Display| OpenError::new(format!("tenant {tenant}: {error}"));
+        let Files { store, keys, kept } = Files::open(tenant, options)?;
+        let keys = Arc::new(keys);
         let source = Source { store: &*store, keys: &keys, tenant };
         let checkpoint = options.dir.map(|dir| Checkpoint::of_views(dir, tenant, &keys));
         let folded = source.views(checkpoint.as_ref(), &mut |_, _| {}).map_err(|error| failed(&error))?;
@@ -277,6 +287,9 @@ impl Tenant {
             checkpointing: AtomicBool::new(false),
             making_keys: AtomicBool::new(false),
             keys: Arc::clone(&keys),
+            kept_changes: kept.changes(),
+            sealed_name: OnceLock::new(),
+            troubles: Troubles::default(),
         });
         let sequencer = Sequencer::start(
             Arc::clone(&shared),
@@ -297,7 +310,7 @@ impl Tenant {
             governance: options.governance.clone(),
             rates: Rates::default(),
             budgets: Budgets::default(),
-            kept: Kept::open(options.dir.map(|dir| dir.kept(tenant)).as_deref(), keys.tenant_secret())?,
+            kept: Kept::new(kept, keys.tenant_secret())?,
             notices: Notices::new(options.news.clone()),
             escalations: Escalations::default(),
             readers,
@@ -367,8 +380,10 @@ impl Tenant {
     /// Closes a payload under a fresh data key.
     pub(crate) fn seal(&self, payload: &Payload) -> Result<Sealed, Refusal> {
         let key = self.shared.keys.take(&|bytes| self.entropy.fill(bytes)).map_err(|error| {
-            tracing::error!(%error, "the key store refused");
-            Refusal::new(Code::StorageFailed, "the key store refused; nothing was written")
+            self.shared.troubles.report(Part::DataKeys, &error);
+            self.shared.make_keys_ahead();
+            Refusal::new(Code::StorageFailed, "the storage refused; nothing was written")
+                .retry_after(Period::from_secs(5))
         })?;
         self.shared.make_keys_ahead();
         Ok(Sealed::close(self.shared.tenant, &key, &self.entropy.bytes(), &payload.encode()))
@@ -430,22 +445,12 @@ impl Tenant {
 
     /// A row for what the server does by itself.
     pub(crate) fn server_row(&self, action: &str, outcome: &str, ids: Vec<String>) -> TrailDraft {
-        let (epoch, memory) = {
-            let views = self.shared.views.read();
-            (views.access_epoch(), views.lsn())
-        };
-        let record = AuditRecord {
-            action: action.to_owned(),
-            outcome: outcome.to_owned(),
-            epoch,
-            memory,
-            ids,
-            query: None,
-            request_id: None,
-            trace: None,
-            shaped: None,
-        };
-        TrailDraft { actor: Actor::SERVER, record, sealed: Ok(None) }
+        trail::server_row(&self.shared, action, outcome, ids)
+    }
+
+    /// Why the storage takes no writes at present; none if it does.
+    pub(crate) fn storage_trouble(&self) -> Option<String> {
+        self.sequencer.end().or_else(|| self.shared.troubles.first())
     }
 
     /// Whether the caller is a person: no agent acts for it.
@@ -508,30 +513,26 @@ impl Tenant {
     }
 
     /// Commits without any check what the server itself starts. Blocking.
-    pub(crate) fn found(&self, drafts: Vec<Draft>, action: &str) -> Result<(), OpenError> {
-        let record = AuditRecord {
-            action: action.to_owned(),
-            outcome: "ok".to_owned(),
-            epoch: 0,
-            memory: Lsn::ZERO,
-            ids: vec![self.shared.tenant.to_string()],
-            query: None,
-            request_id: None,
-            trace: None,
-            shaped: None,
-        };
-        let trail = TrailDraft { actor: Actor::SERVER, record, sealed: Ok(None) };
+    pub(crate) fn found(&self, drafts: Vec<Draft>, action: &str, ids: Vec<String>) -> Result<(), OpenError> {
+        let trail = self.server_row(action, "ok", [vec![self.shared.tenant.to_string()], ids].concat());
         let proposal = Proposal { drafts, touches: Vec::new(), check: Box::new(|_, _| Ok(())), trail };
         match self.sequencer.propose_blocking(proposal) {
             Ok(_) => Ok(()),
-            Err(Objection::Refused(refusal)) => Err(OpenError(refusal.message)),
+            Err(Objection::Refused(refusal)) => Err(OpenError::new(refusal.message)),
             Err(Objection::Replayed(_) | Objection::Stale) => {
-                Err(OpenError("the first entries were refused".into()))
+                Err(OpenError::new("the first entries were refused"))
             }
         }
     }
 
-    /// Commits what waits, then writes checkpoint and witness.
+    /// Brings the witness up to date before anything more is said. Blocking.
+    pub(crate) fn witness_now(&self) -> Result<(), OpenError> {
+        let written = self.sequencer.witness_now();
+        written
+            .map_err(|error| OpenError::new(format!("tenant {}: the witness: {error}", self.shared.tenant)))
+    }
+
+    /// Commits what waits, writes checkpoint and witness, and leaves nothing in the write-ahead logs.
     pub(crate) fn close(&self) {
         self.sequencer.close();
         vectors::close(&self.shared);
@@ -539,6 +540,11 @@ impl Tenant {
         let views = self.shared.views.read();
         if views.lsn().get() > self.shared.checkpointed.load(Ordering::Relaxed) {
             self.shared.write_checkpoint(&views);
+        }
+        drop(views);
+        let settled = self.shared.settle().and_then(|()| self.kept.settle());
+        if let Err(error) = settled.and_then(|()| vectors::settle(&self.shared)) {
+            tracing::warn!(%error, "the newest entries are still in the -wal files; copy those with the others");
         }
     }
 }

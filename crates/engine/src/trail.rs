@@ -3,10 +3,11 @@
 use crate::Call;
 use crate::read::within;
 use crate::reply::{AuditQuery, AuditRow, Page};
-use crate::tenant::{Tenant, storage};
+use crate::sequencer::TrailDraft;
+use crate::tenant::{Shared, Tenant, storage};
 use tabellion_core::access::Power;
 use tabellion_core::error::Refusal;
-use tabellion_core::log::{Entry, Event, LogName, Lsn, Payload};
+use tabellion_core::log::{Actor, AuditRecord, Entry, Event, LogName, Lsn, Payload};
 use tabellion_core::view::Views;
 use tabellion_store::Record;
 
@@ -92,4 +93,24 @@ fn row(tenant: &Tenant, call: &Call, query: &AuditQuery, record: &Record, views:
         transformed: shaped.transformed,
         lsn: all.then(|| entry.lsn.get()),
     })
+}
+
+/// A row for what the server does by itself.
+pub(crate) fn server_row(shared: &Shared, action: &str, outcome: &str, ids: Vec<String>) -> TrailDraft {
+    let (epoch, memory) = {
+        let views = shared.views.read();
+        (views.access_epoch(), views.lsn())
+    };
+    let record = AuditRecord {
+        action: action.to_owned(),
+        outcome: outcome.to_owned(),
+        epoch,
+        memory,
+        ids,
+        query: None,
+        request_id: None,
+        trace: None,
+        shaped: None,
+    };
+    TrailDraft { actor: Actor::SERVER, record, sealed: Ok(None) }
 }

@@ -71,7 +71,8 @@ impl Kept {
         view: &mut VectorView,
         items: &ItemsView,
     ) -> Result<Self, OpenError> {
-        let failed = |error: tabellion_store::StoreError| OpenError(format!("{}: {error}", path.display()));
+        let failed =
+            |error: tabellion_store::StoreError| OpenError::new(format!("{}: {error}", path.display()));
         let model = format!("{}/{}/{OF_WHAT}", embedding.model(), embedding.dimensions());
         let model = sha256(model.as_bytes());
         let key = secret.derive("tabellion/v1/vectors");
@@ -224,6 +225,12 @@ pub(crate) fn stop(shared: &Shared) {
         vectors.news.lock().closed = true;
         vectors.wake.notify_one();
     }
+}
+
+/// Moves what the write-ahead log of the vectors holds into their file.
+pub(crate) fn settle(shared: &Shared) -> Result<(), tabellion_store::StoreError> {
+    let kept = shared.vectors.as_ref().and_then(|vectors| vectors.kept.as_ref());
+    kept.map_or(Ok(()), |kept| kept.store.settle())
 }
 
 /// Ends the thread; what it has made is kept.

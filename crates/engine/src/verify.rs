@@ -4,11 +4,12 @@
 
 use crate::fold::{Progress, unseal};
 use crate::reply::{LogFault, LogReport, VerifyReport};
-use tabellion_core::canonical::{Hash, unhex32};
+use crate::witness::Witness;
+use tabellion_core::canonical::Hash;
 use tabellion_core::id::TenantId;
 use tabellion_core::log::{
-    Entry, Event, Frontier, Head, LogName, Lsn, Payload, SignedHead, TILE_LEVELS, Tile, VerifyingKey,
-    leaf_hash,
+    AcceptedLoss, Entry, Event, Frontier, Head, LogName, LostPart, Lsn, Payload, SignedHead, TILE_LEVELS,
+    Tile, VerifyingKey, leaf_hash,
 };
 use tabellion_core::provenance::is_authentic;
 use tabellion_core::seal::{Secret, commitment};
@@ -104,6 +105,10 @@ struct LogCheck<'a> {
     heads_read: u64,
     good: u64,
     faults: Vec<LogFault>,
+    losses: Vec<LogFault>,
+    /// Entries whose data key is gone, and the keys whose loss an entry of the log records.
+    keyless: Vec<(u64, u64)>,
+    lost_keys: Vec<std::ops::RangeInclusive<u64>>,
     /// Whether an entry is known to be wrong since the last good head: a root that then differs says nothing new.
     explained: bool,
     /// The tree as the stored hashes give it, to tell a damaged body from a damaged history.
@@ -126,6 +131,9 @@ impl<'a> LogCheck<'a> {
             heads_read: 0,
             good: 0,
             faults: Vec::new(),
+            losses: Vec::new(),
+            keyless: Vec::new(),
+            lost_keys: Vec::new(),
             explained: false,
             stored: Frontier::default(),
         }
@@ -143,6 +151,7 @@ impl<'a> LogCheck<'a> {
             size: self.frontier.size(),
             root: self.frontier.root(),
             faults: self.faults,
+            losses: self.losses,
         }
     }
 
@@ -228,7 +237,12 @@ impl<'a> LogCheck<'a> {
         self.stored.append(leaf, &mut Vec::new());
         match Entry::decode(&record.body) {
             Err(_) => self.fault(Some(lsn), "its body is not the canonical form of an entry"),
-            Ok(entry) => self.content(lsn, &record, &entry),
+            Ok(entry) => {
+                if let Event::LossAccepted(loss) = &entry.event {
+                    self.accepted(lsn, loss);
+                }
+                self.content(lsn, &record, &entry);
+            }
         }
         self.tile_row(lsn);
     }
@@ -291,7 +305,11 @@ impl<'a> LogCheck<'a> {
             Err(error) => {
                 self.fault(Some(lsn), format!("the sealed part of entry {lsn} does not open: {error}"))
             }
-            Ok(None) => self.fault(Some(lsn), format!("the data key of entry {lsn} is missing")),
+            Ok(None) => {
+                if let (Some(sealed), true) = (&entry.sealed, self.keyless.len() < FAULTS_MAX) {
+                    self.keyless.push((lsn, sealed.key));
+                }
+            }
             Ok(Some(Payload::Version { provenance, signature, .. })) => {
                 let key = self.provenance_key.as_ref();
                 if !key.is_some_and(|key| is_authentic(&provenance, &signature, key.as_bytes())) {
@@ -377,7 +395,22 @@ impl<'a> LogCheck<'a> {
         }
     }
 
+    /// A loss that the operator accepted: told, and no fault any more.
+    fn accepted(&mut self, lsn: u64, loss: &AcceptedLoss) {
+        if self.losses.len() < FAULTS_MAX {
+            self.losses.push(LogFault { lsn: Some(lsn), what: format!("accepted by the operator: {loss}") });
+        }
+        if loss.part == LostPart::DataKeys {
+            self.lost_keys.push(loss.found.saturating_add(1)..=loss.seen);
+        }
+    }
+
     fn end(&mut self, size: u64) {
+        for (lsn, key) in std::mem::take(&mut self.keyless) {
+            if !self.lost_keys.iter().any(|lost| lost.contains(&key)) {
+                self.fault(Some(lsn), format!("the data key of entry {lsn} is missing"));
+            }
+        }
         let newest = self.signed;
         if newest > size {
             self.fault(
@@ -406,11 +439,10 @@ impl<'a> LogCheck<'a> {
     /// The witness lies with the keys: a log that lost its tail and its newest heads together still shows it.
     fn witness(&mut self, size: u64) {
         let Some(text) = &self.against.witness else { return };
-        let Ok(witness) = serde_json::from_str::<serde_json::Value>(text) else {
+        let Some(witness) = Witness::parse(text) else {
             return self.fault(None, "the witness is not readable");
         };
-        let Some(head) = witness.get(self.log.as_str()).filter(|head| !head.is_null()) else { return };
-        let Some(signed) = signed_head(head) else { return self.fault(None, "the witness is not readable") };
+        let Some(signed) = witness.head(self.log).copied() else { return };
         if !self.key.is_some_and(|key| key.confirms(self.against.tenant, self.log, &signed)) {
             return self.fault(None, "the witness is not signed by the log's key");
         }
@@ -429,20 +461,4 @@ impl<'a> LogCheck<'a> {
             self.fault(None, format!("the first {seen} entries are not those that the witness has seen"));
         }
     }
-}
-
-fn signed_head(value: &serde_json::Value) -> Option<SignedHead> {
-    let number = |name: &str| value.get(name)?.as_u64();
-    let text = |name: &str| value.get(name)?.as_str();
-    let signature = text("signature")?;
-    let (left, right) = signature.split_at_checked(64)?;
-    let mut bytes = [0; 64];
-    let halves = unhex32(left)?.into_iter().chain(unhex32(right)?);
-    bytes.iter_mut().zip(halves).for_each(|(to, from)| *to = from);
-    let head = Head {
-        size: number("size")?,
-        time: Timestamp::from_micros(number("time")?),
-        root: unhex32(text("root")?)?,
-    };
-    Some(SignedHead { head, signature: bytes })
 }

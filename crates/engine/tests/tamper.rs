@@ -78,12 +78,12 @@ impl Scene {
 
     fn faults(&self) -> Vec<(Option<u64>, String)> {
         match verify(self.folder.path(), None, VerifyOptions::default(), &mut |_, _| {}) {
-            Ok(reports) => reports
-                .into_iter()
-                .flat_map(|report| report.logs)
-                .flat_map(|log| log.faults)
-                .map(|fault| (fault.lsn, fault.what))
-                .collect(),
+            Ok(found) => {
+                let start = found.faults.iter().map(|fault| (None, fault.to_string()));
+                let logs = found.tenants.iter().flat_map(|report| &report.logs);
+                let named = logs.flat_map(|log| &log.faults).map(|fault| (fault.lsn, fault.what.clone()));
+                named.chain(start).collect()
+            }
             Err(error) => vec![(None, error.to_string())],
         }
     }

@@ -103,6 +103,11 @@ impl App {
         }
     }
 
+    /// Why the engine takes no writes, where the storage is the reason.
+    pub(crate) fn storage_trouble(&self) -> Option<String> {
+        self.engine.storage_trouble()
+    }
+
     /// A place among the requests under way. Full means no: a queue here would only hide the overload.
     pub(crate) fn admit(&self) -> Result<Arc<UnderWay>, Refusal> {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {

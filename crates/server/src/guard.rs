@@ -200,6 +200,7 @@ mod tests {
             data: None,
             master_key: None,
             admin_key: None,
+            accept_loss: false,
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SeededEntropy::new(1)),
             limits: EngineLimits::default(),

@@ -27,4 +27,4 @@ mod webhook;
 
 pub use config::{Config, ConfigError, Flags, Secrets};
 pub use issuer::Trusted;
-pub use serve::{Ready, ServeError, router, serve, serve_until};
+pub use serve::{Ready, ServeError, check_tls, router, serve, serve_until};

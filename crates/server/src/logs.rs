@@ -10,8 +10,11 @@ use tracing_subscriber::fmt::SubscriberBuilder;
 
 /// Starts logging. A second start in one process keeps the first.
 pub(crate) fn start(log: Log) {
-    let builder =
-        SubscriberBuilder::default().with_writer(std::io::stderr).with_env_filter(filter(log.level));
+    // A line that cannot be written is lost: said on stderr, which just refused, it would end the process.
+    let builder = SubscriberBuilder::default()
+        .with_writer(std::io::stderr)
+        .with_env_filter(filter(log.level))
+        .log_internal_errors(false);
     let started = match log.format {
         LogFormat::Json => {
             let json = builder.json().flatten_event(true).with_current_span(false).with_span_list(false);

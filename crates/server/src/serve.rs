@@ -154,6 +154,18 @@ pub async fn serve_until(
     ended.map_err(|_| ServeError::Lost)?
 }
 
+/// Reads the certificate and key that a configuration names, as a start would.
+///
+/// # Errors
+/// When one of them is missing, cannot be read, or does not fit the other.
+pub fn check_tls(config: &Config) -> Result<(), ServeError> {
+    if let Some((cert, key)) = config.tls.files()? {
+        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        runtime.block_on(intake::tls(cert, key))?;
+    }
+    Ok(())
+}
+
 /// Has held writes announced that nobody decided on in time.
 async fn escalate(engine: Engine) {
     let mut often = tokio::time::interval(ESCALATE_EVERY);
@@ -202,6 +214,7 @@ async fn open(config: &Config, secrets: Secrets) -> Result<(App, Option<FirstSta
         data: Some(config.data.clone()),
         master_key: secrets.master_key,
         admin_key: secrets.admin_key,
+        accept_loss: secrets.accept_loss,
         clock: clock
             .clone()
             .map_or_else(|| Arc::new(SystemClock) as Arc<dyn Clock>, |clock| clock as Arc<dyn Clock>),
@@ -243,7 +256,7 @@ async fn unknown_path(request: Request) -> Response {
 fn starting() -> Router {
     Router::new()
         .route("/healthz", get(rest::healthz))
-        .route("/readyz", get(async || rest::readiness(Phase::Starting)))
+        .route("/readyz", get(async || rest::readiness(Phase::Starting, None)))
         .fallback(async || Refused(Refusal::new(Code::Overloaded, "the server is starting")))
         .layer(from_fn(guard::observe))
 }

@@ -1,5 +1,6 @@
 //! The data directory: where things lie, who may read them, and the one server that holds it.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -62,10 +63,22 @@ impl DataDir {
         self.keys().join(format!("{tenant}.witness"))
     }
 
+    /// The folder of the tenants' folders.
+    #[must_use]
+    pub fn tenant_folders(&self) -> PathBuf {
+        self.0.join("tenants")
+    }
+
+    /// A mark that lies here while a restore is under way, and stays where one was broken off.
+    #[must_use]
+    pub fn restore_mark(&self) -> PathBuf {
+        self.0.join("restore-unfinished")
+    }
+
     /// A tenant's folder.
     #[must_use]
     pub fn tenant(&self, tenant: TenantId) -> PathBuf {
-        self.0.join("tenants").join(tenant.to_string())
+        self.tenant_folders().join(tenant.to_string())
     }
 
     /// A tenant's logs.
@@ -98,12 +111,20 @@ impl DataDir {
         self.tenant(tenant).join("vectors.db")
     }
 
+    /// Makes the directory itself if it is missing, readable by its owner alone.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn create_base(&self) -> io::Result<()> {
+        create_private(&self.0)
+    }
+
     /// Makes the folders that are missing, readable by their owner alone.
     ///
     /// # Errors
     /// When the file system refuses.
     pub fn create(&self) -> io::Result<()> {
-        for folder in [self.0.clone(), self.keys(), self.0.join("tenants")] {
+        for folder in [self.0.clone(), self.keys(), self.tenant_folders()] {
             create_private(&folder)?;
         }
         Ok(())
@@ -117,21 +138,34 @@ impl DataDir {
         create_private(&self.tenant(tenant))
     }
 
-    /// Clears away a tenant that was never founded: its folder, and its key store.
+    /// Clears away a tenant that was never founded: its folder, its key store, and the witness last, so that a removal cut
+    /// short can be told from a loss.
     ///
     /// # Errors
     /// When the file system refuses.
     pub fn remove_tenant(&self, tenant: TenantId) -> io::Result<()> {
-        let key_store = self.key_store(tenant);
+        unless_missing(std::fs::remove_dir_all(self.tenant(tenant)))?;
         for suffix in ["", "-wal", "-shm"] {
-            let mut name = key_store.as_os_str().to_owned();
+            let mut name = self.key_store(tenant).into_os_string();
             name.push(suffix);
-            match std::fs::remove_file(PathBuf::from(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
+            unless_missing(std::fs::remove_file(PathBuf::from(name)))?;
+        }
+        unless_missing(std::fs::remove_file(self.witness(tenant)))
+    }
+
+    /// Every tenant of which there is anything, in order of id: a folder, a key store or a witness.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn traces(&self) -> io::Result<Vec<TenantId>> {
+        let mut tenants = BTreeSet::new();
+        for folder in [self.tenant_folders(), self.keys()] {
+            for name in names(&folder)? {
+                let stem = [".db", ".witness"].iter().find_map(|end| name.strip_suffix(end));
+                tenants.extend(stem.unwrap_or(&name).parse::<TenantId>().ok());
             }
         }
-        std::fs::remove_dir_all(self.tenant(tenant))
+        Ok(tenants.into_iter().collect())
     }
 
     /// The tenants whose log exists, in order of id.
@@ -139,7 +173,7 @@ impl DataDir {
     /// # Errors
     /// When the file system refuses.
     pub fn tenants(&self) -> io::Result<Vec<TenantId>> {
-        let folder = self.0.join("tenants");
+        let folder = self.tenant_folders();
         if !folder.exists() {
             return Ok(Vec::new());
         }
@@ -165,6 +199,26 @@ impl DataDir {
             Err(TryLockError::WouldBlock) => Err(LockError::Held(self.0.clone())),
             Err(TryLockError::Error(error)) => Err(LockError::Io(path.clone(), error)),
         }
+    }
+}
+
+/// The names in a folder; none if there is no such folder.
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    match std::fs::read_dir(folder) {
+        Ok(entries) => Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes the removal of what is gone already as done.
+///
+/// # Errors
+/// When it is there and the file system refuses.
+pub fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
     }
 }
 

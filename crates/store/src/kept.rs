@@ -1,5 +1,7 @@
 //! Writes that are not memory: those put off, to be tried again, and those refused, kept for their authors.
 //!
+//! The file counts its own changes, so that an older copy of it can be told from the newest (`KeptState`).
+//!
 //! Invariant (kept means durable): `put` returns after the disk has it, because a writer was told so. Each row is closed by
 //! the caller; deleted rows are overwritten. A file that cannot be read is an error, never replaced.
 
@@ -8,7 +10,10 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tabellion_core::canonical::Hash;
+use tabellion_core::id::TenantId;
 use tabellion_core::time::Timestamp;
 
 const TABLES: &str = "
@@ -18,7 +23,8 @@ const TABLES: &str = "
     CREATE INDEX IF NOT EXISTS kept_by_author ON kept (author, made);
     CREATE INDEX IF NOT EXISTS kept_by_token ON kept (token) WHERE due IS NOT NULL;
     CREATE INDEX IF NOT EXISTS kept_by_due ON kept (due) WHERE due IS NOT NULL;
-    CREATE INDEX IF NOT EXISTS kept_by_end ON kept (ends);";
+    CREATE INDEX IF NOT EXISTS kept_by_end ON kept (ends);
+    CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value) WITHOUT ROWID;";
 
 const COLUMNS: &str = "id, author, token, due, ends, attempts, made, closed";
 
@@ -65,17 +71,27 @@ pub enum PutOutcome {
     Full(u32),
 }
 
+/// Whose file of kept writes it is, and how often it was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KeptState {
+    /// The tenant; none in a file that an older version wrote.
+    pub tenant: Option<TenantId>,
+    /// How often rows were added or removed.
+    pub changes: u64,
+}
+
 /// The kept writes of a tenant.
 pub struct KeptStore {
     connection: Mutex<Connection>,
+    changes: Arc<AtomicU64>,
 }
 
 impl KeptStore {
-    /// Opens the file; without one, everything stays in memory.
+    /// Opens the file of a tenant; without one, everything stays in memory.
     ///
     /// # Errors
-    /// When it cannot be read or written.
-    pub fn open(path: Option<&Path>) -> Result<Self, StoreError> {
+    /// When it cannot be read or written, or is of another tenant.
+    pub fn open(path: Option<&Path>, tenant: TenantId) -> Result<Self, StoreError> {
         let connection = match path {
             None => Connection::open_in_memory().map_err(engine)?,
             Some(path) => {
@@ -87,7 +103,78 @@ impl KeptStore {
         connection.pragma_update(None, "synchronous", "FULL").map_err(engine)?;
         connection.pragma_update(None, "secure_delete", "ON").map_err(engine)?;
         connection.execute_batch(TABLES).map_err(engine)?;
-        Ok(Self { connection: Mutex::new(connection) })
+        let own = "INSERT OR IGNORE INTO state (name, value) VALUES ('tenant', ?1)";
+        connection.execute(own, [tenant.as_bytes()]).map_err(engine)?;
+        let state = state_of(&connection)?;
+        if state.tenant != Some(tenant) {
+            return Err(StoreError::Engine("the kept writes are those of another tenant".into()));
+        }
+        Ok(Self { connection: Mutex::new(connection), changes: Arc::new(AtomicU64::new(state.changes)) })
+    }
+
+    /// Reads whose file it is and how often it was changed; nothing if there is no file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn state(path: &Path) -> Result<Option<KeptState>, StoreError> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        let read_only = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let connection = Connection::open_with_flags(path, read_only).map_err(engine)?;
+        connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(engine)?;
+        state_of(&connection).map(Some)
+    }
+
+    /// Counts the changes that are durable.
+    #[must_use]
+    pub fn changes(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.changes)
+    }
+
+    /// Moves what the write-ahead log holds into the file.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn settle(&self) -> Result<(), StoreError> {
+        crate::sqlite::settle(&self.connection.lock())
+    }
+
+    /// Changes the file without changing any row: a try whether the disk takes it.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn touch(&self) -> Result<(), StoreError> {
+        let mut connection = self.connection.lock();
+        let transaction = connection.transaction().map_err(engine)?;
+        self.commit(transaction)
+    }
+
+    /// Every kept write after this id, in order of id, for a snapshot.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn rows(path: &Path, after: Option<[u8; 16]>, limit: usize) -> Result<Vec<KeptWrite>, StoreError> {
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let read_only = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let connection = Connection::open_with_flags(path, read_only).map_err(engine)?;
+        connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(engine)?;
+        let select = format!("SELECT {COLUMNS} FROM kept WHERE ?1 IS NULL OR id > ?1 ORDER BY id LIMIT ?2");
+        let mut select = connection.prepare(&select).map_err(engine)?;
+        let rows = select.query_map(params![after, limit as i64], read).map_err(engine)?;
+        rows.collect::<Result<_, _>>().map_err(engine)
+    }
+
+    /// Notes in a transaction that rows were changed, and commits it.
+    fn commit(&self, transaction: rusqlite::Transaction<'_>) -> Result<(), StoreError> {
+        let count = "INSERT INTO state (name, value) VALUES ('changes', 1)
+                     ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value";
+        let changes: i64 = transaction.query_row(count, [], |row| row.get(0)).map_err(engine)?;
+        transaction.commit().map_err(engine)?;
+        self.changes.store(u64::try_from(changes).unwrap_or(0), Ordering::Release);
+        Ok(())
     }
 
     /// Keeps a write, in place of the one with the same id, and no more than `most` of its author: the oldest refused go.
@@ -128,8 +215,21 @@ impl KeptStore {
                         ORDER BY made DESC LIMIT -1 OFFSET ?2)";
             transaction.execute(trim, params![author, most]).map_err(engine)?;
         }
-        transaction.commit().map_err(engine)?;
+        self.commit(transaction)?;
         Ok(outcomes)
+    }
+
+    /// Keeps the writes of a snapshot.
+    ///
+    /// # Errors
+    /// When the disk did not take them.
+    pub fn restore(&self, rows: &[KeptWrite]) -> Result<(), StoreError> {
+        let mut connection = self.connection.lock();
+        let transaction = connection.transaction().map_err(engine)?;
+        for kept in rows {
+            insert(&transaction, kept)?;
+        }
+        self.commit(transaction)
     }
 
     /// A kept write by id.
@@ -187,8 +287,10 @@ impl KeptStore {
     /// # Errors
     /// When the file cannot be written.
     pub fn forget(&self, id: &[u8; 16]) -> Result<(), StoreError> {
-        self.connection.lock().execute("DELETE FROM kept WHERE id = ?1", [id]).map_err(engine)?;
-        Ok(())
+        let mut connection = self.connection.lock();
+        let transaction = connection.transaction().map_err(engine)?;
+        transaction.execute("DELETE FROM kept WHERE id = ?1", [id]).map_err(engine)?;
+        self.commit(transaction)
     }
 
     /// Forgets what has been kept long enough; says how much that was.
@@ -197,7 +299,12 @@ impl KeptStore {
     /// When the file cannot be written.
     pub fn forget_ended(&self, now: Timestamp) -> Result<usize, StoreError> {
         let ended = "DELETE FROM kept WHERE ends <= ?1 AND due IS NULL";
-        self.connection.lock().execute(ended, [micros(now)]).map_err(engine)
+        let mut connection = self.connection.lock();
+        let transaction = connection.transaction().map_err(engine)?;
+        match transaction.execute(ended, [micros(now)]).map_err(engine)? {
+            0 => Ok(0),
+            forgotten => self.commit(transaction).map(|()| forgotten),
+        }
     }
 
     fn select(&self, which: &str, params: &[&dyn rusqlite::ToSql]) -> Result<Vec<KeptWrite>, StoreError> {
@@ -228,6 +335,24 @@ fn count_waiting(connection: &Connection, author: &[u8; 32]) -> Result<u32, Stor
     let count = "SELECT count(*) FROM kept WHERE author = ?1 AND due IS NOT NULL";
     let mut count = connection.prepare_cached(count).map_err(engine)?;
     count.query_row([author], |row| row.get(0)).map_err(engine)
+}
+
+fn state_of(connection: &Connection) -> Result<KeptState, StoreError> {
+    let known = "SELECT count(*) FROM sqlite_schema WHERE name = 'state'";
+    let known: i64 = connection.query_row(known, [], |row| row.get(0)).map_err(engine)?;
+    if known == 0 {
+        return Ok(KeptState::default());
+    }
+    let tenant: Option<[u8; 16]> = connection
+        .query_row("SELECT value FROM state WHERE name = 'tenant'", [], |row| row.get(0))
+        .optional()
+        .map_err(engine)?;
+    let changes: Option<i64> = connection
+        .query_row("SELECT value FROM state WHERE name = 'changes'", [], |row| row.get(0))
+        .optional()
+        .map_err(engine)?;
+    let changes = changes.and_then(|changes| u64::try_from(changes).ok()).unwrap_or(0);
+    Ok(KeptState { tenant: tenant.map(TenantId::from_bytes), changes })
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<KeptWrite> {
@@ -273,6 +398,26 @@ mod tests {
         }
     }
 
+    const OWN: TenantId = TenantId::from_bytes([3; 16]);
+
+    /// AM-13: an older copy of the file, or that of another tenant, can be told.
+    #[test]
+    fn file_counts_its_changes_and_knows_its_tenant() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, copy) = (folder.path().join("kept.db"), folder.path().join("copy.db"));
+        assert_eq!(KeptStore::state(&path), Ok(None));
+        let store = KeptStore::open(Some(&path), OWN).expect("it opens");
+        store.put(&kept(1, 1, None), 3).expect("put");
+        store.settle().expect("settled");
+        std::fs::copy(&path, &copy).expect("copied");
+        store.forget(&[1; 16]).expect("forgotten");
+        assert_eq!(store.forget_ended(Timestamp::from_micros(0)), Ok(0));
+        assert_eq!(store.changes().load(Ordering::Acquire), 2);
+        assert_eq!(KeptStore::state(&path), Ok(Some(KeptState { tenant: Some(OWN), changes: 2 })));
+        assert_eq!(KeptStore::state(&copy), Ok(Some(KeptState { tenant: Some(OWN), changes: 1 })));
+        assert!(KeptStore::open(Some(&path), TenantId::from_bytes([4; 16])).is_err());
+    }
+
     fn ids(kept: &[KeptWrite]) -> Vec<u8> {
         kept.iter().map(|kept| kept.id[0]).collect()
     }
@@ -280,7 +425,7 @@ mod tests {
     /// AM-7: writes kept together keep the bounds of each, and what one does counts for the next.
     #[test]
     fn writes_kept_together_keep_their_bounds() {
-        let store = KeptStore::open(None).expect("it opens");
+        let store = KeptStore::open(None, OWN).expect("it opens");
         let put = |id, made, due: Option<u64>| KeptPut {
             kept: kept(id, made, due),
             refused_max: 2,
@@ -311,14 +456,14 @@ mod tests {
     fn what_is_put_off_comes_due_and_what_was_refused_ends() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("kept.db");
-        let store = KeptStore::open(Some(&path)).expect("it opens");
+        let store = KeptStore::open(Some(&path), OWN).expect("it opens");
         for number in 1..=4 {
             store.put(&kept(number, u64::from(number), None), 3).expect("put");
         }
         store.put(&kept(9, 9, Some(20)), 3).expect("put");
         store.put(&kept(8, 8, Some(10)), 3).expect("put");
         drop(store);
-        let store = KeptStore::open(Some(&path)).expect("it opens again");
+        let store = KeptStore::open(Some(&path), OWN).expect("it opens again");
         assert_eq!(ids(&store.of_author(&[1; 32], 10).expect("read")), [9, 8, 4, 3, 2]);
         assert_eq!(ids(&store.due(Timestamp::from_micros(15), 10).expect("read")), [8]);
         assert_eq!(ids(&store.due(Timestamp::from_micros(20), 10).expect("read")), [8, 9]);

@@ -112,6 +112,28 @@ impl KeyStore {
         })
     }
 
+    /// The highest number that a data key of this store has; 0 before the first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn last_data_key(&self) -> Result<u64, KeyError> {
+        last_data_key(&self.connection.lock())
+    }
+
+    /// Gives no data key a number up to this one: entries of the log were sealed under them.
+    pub fn skip_used(&self, used: u64) {
+        let mut ahead = self.ahead.lock();
+        ahead.next = ahead.next.max(used.saturating_add(1));
+    }
+
+    /// Moves what the write-ahead log holds into the file.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn settle(&self) -> Result<(), KeyError> {
+        crate::sqlite::settle(&self.connection.lock()).map_err(|error| KeyError::Engine(error.to_string()))
+    }
+
     /// The secret from which a tenant's other keys are derived.
     #[must_use]
     pub const fn tenant_secret(&self) -> &Secret {
@@ -255,6 +277,14 @@ impl KeyStore {
 pub struct Restoring(Connection);
 
 impl Restoring {
+    /// Moves what the write-ahead log holds into the file.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn settle(&self) -> Result<(), KeyError> {
+        crate::sqlite::settle(&self.0).map_err(|error| KeyError::Engine(error.to_string()))
+    }
+
     /// Adds wrapped data keys.
     ///
     /// # Errors

@@ -11,8 +11,8 @@ mod memory;
 mod sqlite;
 mod vectors;
 
-pub use files::{DataDir, DirLock, LockError, write_private};
-pub use kept::{KeptPut, KeptStore, KeptWrite, PutOutcome};
+pub use files::{DataDir, DirLock, LockError, unless_missing, write_private};
+pub use kept::{KeptPut, KeptState, KeptStore, KeptWrite, PutOutcome};
 pub use keys::{Fill, KeyError, KeyStore, Restoring};
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
@@ -92,6 +92,15 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// `Behind` when the first lsn is not the next one; nothing was added then or on any other error.
     fn append(&self, appends: &[Append]) -> Result<(), StoreError>;
+
+    /// Brings everything that was appended into the place where a copy of the files finds it. Called at a clean end;
+    /// the store goes on working.
+    ///
+    /// # Errors
+    /// When the engine refuses.
+    fn settle(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Entries in a log.
     ///

@@ -42,6 +42,17 @@ impl SqliteStore {
         Ok(Self { path: path.to_owned(), writer: Mutex::new(Some(writer)), readers: Mutex::new(Vec::new()) })
     }
 
+    /// Opens a file that is there already, bringing it up to date where needed. Never makes one.
+    ///
+    /// # Errors
+    /// When there is no such file, it cannot be opened, or it was written by a newer version.
+    pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
+        if !path.is_file() {
+            return Err(StoreError::Engine(format!("{} is no file", path.display())));
+        }
+        Self::open(path)
+    }
+
     /// Opens the file for reading only, beside a running server or on its own.
     ///
     /// # Errors
@@ -50,6 +61,24 @@ impl SqliteStore {
         let store = Self { path: path.to_owned(), writer: Mutex::new(None), readers: Mutex::new(Vec::new()) };
         store.read(schema::check)??;
         Ok(store)
+    }
+
+    /// The newest entries of a log that have a sealed part, at most `limit`, newest first.
+    ///
+    /// # Errors
+    /// When the engine refuses or a row is damaged.
+    pub fn newest_sealed(&self, log: LogName, limit: usize) -> Result<Vec<Record>, StoreError> {
+        let sql = "SELECT lsn, body, sealed, leaf FROM {log}_entry WHERE sealed IS NOT NULL ORDER BY lsn DESC LIMIT ?1";
+        let sql = on(log, sql);
+        self.read(|reader| {
+            let mut statement = reader.prepare_cached(&sql).map_err(engine)?;
+            let mut rows = statement.query([sql_number(limit as u64)]).map_err(engine)?;
+            let mut records = Vec::new();
+            while let Some(row) = rows.next().map_err(engine)? {
+                records.push(record(log, row)?);
+            }
+            Ok(records)
+        })?
     }
 
     fn reader(&self) -> Result<Connection, StoreError> {
@@ -99,6 +128,11 @@ impl Store for SqliteStore {
             insert(&transaction, append).map_err(engine)?;
         }
         transaction.commit().map_err(engine)
+    }
+
+    fn settle(&self) -> Result<(), StoreError> {
+        self.readers.lock().clear();
+        self.writer.lock().as_ref().map_or(Ok(()), settle)
     }
 
     fn size(&self, log: LogName) -> Result<u64, StoreError> {
@@ -168,6 +202,16 @@ impl Store for SqliteStore {
         let sql = "SELECT size, time, root, signature FROM {log}_head ORDER BY size DESC LIMIT 1";
         self.read(|reader| heads(reader, &on(log, sql), params![]))?.map(|heads| heads.first().copied())
     }
+}
+
+/// Moves what a file's write-ahead log holds into the file itself, so that a copy of the file alone is whole.
+///
+/// # Errors
+/// When the disk refuses, or another process reads the file all the while.
+pub(crate) fn settle(connection: &Connection) -> Result<(), StoreError> {
+    let busy: i64 =
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(engine)?;
+    if busy == 0 { Ok(()) } else { Err(StoreError::Engine("another process reads the file".into())) }
 }
 
 fn size_of(connection: &Connection, log: LogName) -> Result<u64, StoreError> {
@@ -290,9 +334,28 @@ mod tests {
         drop(guard);
         drop(store);
         assert_eq!(SqliteStore::open(&path).unwrap().size(LogName::Memory).unwrap(), 3);
+        assert!(SqliteStore::open_existing(&folder.path().join("other.db")).is_err());
+        assert!(
+            !folder.path().join("other.db").exists(),
+            "nothing is made where something is only looked for"
+        );
         let reader = SqliteStore::open_read_only(&path).unwrap();
         assert_eq!(reader.records(LogName::Memory, Lsn::new(1), 10).unwrap().len(), 3);
         assert!(reader.append(&[append_of(LogName::Memory, 4, 1)]).is_err());
+    }
+
+    /// AM-13: once settled, the database file alone holds everything that was appended.
+    #[test]
+    fn settled_file_is_whole_without_its_write_ahead_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, copy) = (folder.path().join("log.db"), folder.path().join("copy.db"));
+        let store = SqliteStore::open(&path).unwrap();
+        store.append(&[append_of(LogName::Memory, 1, 3)]).unwrap();
+        store.settle().unwrap();
+        std::fs::copy(&path, &copy).unwrap();
+        assert_eq!(SqliteStore::open_existing(&copy).unwrap().size(LogName::Memory).unwrap(), 3);
+        store.append(&[append_of(LogName::Memory, 4, 3)]).unwrap();
+        assert_eq!(store.size(LogName::Memory).unwrap(), 6);
     }
 
     /// A row that was tampered with is named, not skipped and not fatal to its neighbours.

@@ -38,8 +38,24 @@ impl VectorStore {
     /// # Errors
     /// When the folder cannot be written.
     pub fn anew(path: &Path) -> Result<Self, StoreError> {
-        remove(path)?;
+        Self::remove(path)?;
         Self::connect(path)
+    }
+
+    /// Throws the file away.
+    ///
+    /// # Errors
+    /// When the folder cannot be written, or something else lies in the file's place.
+    pub fn remove(path: &Path) -> Result<(), StoreError> {
+        for end in ["", "-wal", "-shm"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            crate::files::unless_missing(std::fs::remove_file(&name)).map_err(|error| {
+                let way_out = "remove it by hand: vectors are made again from the log";
+                StoreError::Engine(format!("{} cannot be replaced: {error}; {way_out}", path.display()))
+            })?;
+        }
+        Ok(())
     }
 
     fn connect(path: &Path) -> Result<Self, StoreError> {
@@ -89,6 +105,14 @@ impl VectorStore {
         transaction.commit().map_err(engine)
     }
 
+    /// Moves what the write-ahead log holds into the file.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn settle(&self) -> Result<(), StoreError> {
+        crate::sqlite::settle(&self.connection.lock())
+    }
+
     /// The lists that were kept for a model.
     ///
     /// # Errors
@@ -121,20 +145,6 @@ impl VectorStore {
         connection.execute("DELETE FROM lists WHERE model <> ?1", [model]).map_err(engine)?;
         Ok(())
     }
-}
-
-fn remove(path: &Path) -> Result<(), StoreError> {
-    for end in ["", "-wal", "-shm"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(end);
-        match std::fs::remove_file(&name) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(StoreError::Engine(format!("{}: {error}", path.display())));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the signature that map_err wants")]

@@ -10,7 +10,7 @@ use tabellion_engine::offline;
 
 /// Write everything to a file, and the key to it to a second one
 ///
-/// FILE holds the logs, sealed; FILE.keys opens them. Keep the two apart: together they are as good as plain text, and
+/// FILE holds the logs, and the writes that wait or were refused, all sealed; FILE.keys opens them. Keep the two apart: together they are as good as plain text, and
 /// without FILE.keys nobody can read FILE.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -33,12 +33,13 @@ pub(super) fn run(args: &Export, context: &Context) -> anyhow::Result<ExitCode> 
     drop(progress);
     if context.output.is_json() {
         let report = json!({"out": args.out, "keys": format!("{}.keys", args.out.display()),
-                            "tenants": report.tenants, "entries": report.entries, "bytes": report.bytes});
+                            "tenants": report.tenants, "entries": report.entries, "kept_writes": report.kept, "bytes": report.bytes});
         context.output.raw_json(&report.to_string())?;
     } else {
         let mut sheet = Sheet::facts();
         sheet.fact("tenants", report.tenants.to_string());
         sheet.fact("entries", report.entries.to_string());
+        sheet.fact("waiting and refused writes", report.kept.to_string());
         sheet.fact("bytes", report.bytes.to_string());
         sheet.fact("logs", args.out.display().to_string());
         sheet.fact("keys", format!("{}.keys, to be kept apart", args.out.display()));

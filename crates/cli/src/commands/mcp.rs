@@ -93,6 +93,7 @@ fn serve(data: &Path, model: Option<PathBuf>, context: &Context) -> anyhow::Resu
         data: Some(data.to_owned()),
         master_key: secrets.master_key,
         admin_key: secrets.admin_key,
+        accept_loss: false,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         limits: EngineLimits::default(),

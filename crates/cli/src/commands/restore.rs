@@ -9,6 +9,9 @@ use std::process::ExitCode;
 use tabellion_engine::offline;
 
 /// Make a data directory from what `export` wrote
+///
+/// All of it or nothing: a restore that fails leaves nothing, and one that is broken off leaves a directory that no server
+/// opens; the same command then begins anew. Writes that waited are committed after the next start.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,12 +35,13 @@ pub(super) fn run(args: &Restore, context: &Context) -> anyhow::Result<ExitCode>
         offline::restore(&args.from, &args.data, master, &mut |done, total| progress.at(done, total))?;
     drop(progress);
     if context.output.is_json() {
-        let report = json!({"data": args.data, "tenants": report.tenants, "entries": report.entries});
+        let report = json!({"data": args.data, "tenants": report.tenants, "entries": report.entries, "kept_writes": report.kept});
         context.output.raw_json(&report.to_string())?;
     } else {
         let mut sheet = Sheet::facts();
         sheet.fact("tenants", report.tenants.to_string());
         sheet.fact("entries", report.entries.to_string());
+        sheet.fact("waiting and refused writes", report.kept.to_string());
         sheet.fact("data", args.data.display().to_string());
         sheet.fact("next", format!("tabellion serve --data {}", args.data.display()));
         context.output.sheet(&sheet)?;

@@ -18,7 +18,8 @@ use tokio::sync::oneshot;
 /// Start a server: REST, gRPC and MCP on one port
 ///
 /// The first start makes the data directory, a tenant and its admin, and prints the admin's key once; TABELLION_ADMIN_KEY
-/// gives one instead. TABELLION_MASTER_KEY (64 hex digits) keeps the key under which all is sealed out of the data
+/// gives one instead. On a later start a new value there makes a new key for that admin, so that a lost key is no dead end; a
+/// value that was revoked stays revoked. TABELLION_MASTER_KEY (64 hex digits) keeps the key under which all is sealed out of the data
 /// directory.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -60,15 +61,18 @@ pub(crate) struct Serve {
     /// How much is logged
     #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
     log_level: Option<String>,
+    /// Start although a part of the data was lost, and record the loss in the log
+    #[arg(long)]
+    accept_loss: bool,
     /// Take the time from POST /v1/test-clock; for tests
     #[arg(long)]
     test_clock: bool,
 }
 
 pub(super) fn run(args: Serve, context: &Context) -> anyhow::Result<ExitCode> {
-    let file = args.config.clone();
+    let (file, accept_loss) = (args.config.clone(), args.accept_loss);
     let config = Config::load(file.as_deref(), &flags(args))?;
-    let secrets = Secrets::from_env()?;
+    let secrets = Secrets { accept_loss, ..Secrets::from_env()? };
     let banner = Banner::new(&config, secrets.admin_key.is_some());
     let runtime = tokio::runtime::Runtime::new().context("cannot start threads")?;
     runtime.block_on(async {

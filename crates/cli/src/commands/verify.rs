@@ -3,6 +3,7 @@
 use super::proof::parse_hash;
 use crate::Context;
 use crate::client::Ask;
+use crate::failure::NOT_WHOLE;
 use crate::output::{Kind, Sheet, field, rows};
 use crate::progress::Progress;
 use serde::Serialize;
@@ -10,7 +11,8 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tabellion_core::canonical::{Hash, hex};
-use tabellion_engine::offline::{self, VerifyOptions};
+use tabellion_engine::StartFault;
+use tabellion_engine::offline::{self, Verified, VerifyOptions};
 use tabellion_engine::reply::{LogFault, LogReport, VerifyReport};
 
 /// Check that nothing was changed, added, removed or swapped
@@ -24,7 +26,8 @@ Examples:
   tabellion verify --data data
   tabellion verify --data data --views --public-key 5f0c… --json
 
-Exit code 0 if all is well, 1 if anything is not.")]
+Exit code 0 if all is well, 1 if anything is not, 3 if a server would not start: something is missing, old, or of another data
+directory.")]
 pub(crate) struct Verify {
     /// The data directory
     #[arg(long, value_name = "DIR")]
@@ -53,17 +56,29 @@ pub(super) fn run(args: &Verify, context: &Context) -> anyhow::Result<ExitCode> 
     } else {
         show(&found, context)?;
     }
-    Ok(if is_ok(&found) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(match is_ok(&found) {
+        true => ExitCode::SUCCESS,
+        false if !rows(&found, "start").is_empty() => NOT_WHOLE.into(),
+        false => ExitCode::FAILURE,
+    })
 }
 
 fn show(found: &Value, context: &Context) -> anyhow::Result<()> {
     let output = &context.output;
     output.sheet(&logs(found))?;
+    for loss in losses(found) {
+        output.line(output.warn(&loss))?;
+    }
     if is_ok(found) {
         output.line(output.good("all is as it was written"))?;
     } else {
         output.line("")?;
         output.sheet(&faults(found))?;
+        for fault in rows(found, "start") {
+            let tenant = Some(field(fault, "tenant")).filter(|tenant| !tenant.is_empty());
+            let tenant = tenant.map(|tenant| format!("tenant {tenant}: ")).unwrap_or_default();
+            output.line(format!("{tenant}{}; {}", field(fault, "what"), field(fault, "way_out")))?;
+        }
         output.line(output.bad("NOT as it was written"))?;
     }
     Ok(())
@@ -77,7 +92,15 @@ pub(super) fn is_ok(found: &Value) -> bool {
 #[derive(Serialize)]
 struct Report {
     ok: bool,
+    start: Vec<StartPart>,
     tenants: Vec<TenantPart>,
+}
+
+#[derive(Serialize)]
+struct StartPart {
+    tenant: Option<String>,
+    what: String,
+    way_out: String,
 }
 
 #[derive(Serialize)]
@@ -92,6 +115,7 @@ struct LogPart {
     size: u64,
     root: String,
     faults: Vec<FaultPart>,
+    losses: Vec<FaultPart>,
 }
 
 #[derive(Serialize)]
@@ -101,20 +125,29 @@ struct FaultPart {
 }
 
 /// What a verification found, as programs read it.
-pub(super) fn report(reports: &[VerifyReport]) -> anyhow::Result<String> {
+pub(super) fn report(found: &Verified) -> anyhow::Result<String> {
+    let start = |fault: &StartFault| StartPart {
+        tenant: fault.tenant.clone(),
+        what: fault.what.clone(),
+        way_out: fault.way_out.clone(),
+    };
     let fault = |fault: &LogFault| FaultPart { lsn: fault.lsn, what: fault.what.clone() };
     let log = |log: &LogReport| LogPart {
         log: log.log.as_str(),
         size: log.size,
         root: hex(&log.root),
         faults: log.faults.iter().map(fault).collect(),
+        losses: log.losses.iter().map(fault).collect(),
     };
     let tenant = |tenant: &VerifyReport| TenantPart {
         tenant: tenant.tenant.to_string(),
         logs: tenant.logs.iter().map(log).collect(),
     };
-    let report =
-        Report { ok: reports.iter().all(VerifyReport::is_ok), tenants: reports.iter().map(tenant).collect() };
+    let report = Report {
+        ok: found.is_ok(),
+        start: found.faults.iter().map(start).collect(),
+        tenants: found.tenants.iter().map(tenant).collect(),
+    };
     Ok(serde_json::to_string(&report)?)
 }
 
@@ -151,6 +184,17 @@ pub(super) fn logs(found: &Value) -> Sheet {
     sheet
 }
 
+/// What was lost before and accepted, as the logs record it.
+fn losses(found: &Value) -> Vec<String> {
+    let of_log = |tenant: &Value| {
+        let name = name(tenant);
+        let logs = rows(tenant, "logs").iter().flat_map(|log| rows(log, "losses"));
+        logs.map(|loss| format!("tenant {name}, entry {}: {}", field(loss, "lsn"), field(loss, "what")))
+            .collect::<Vec<_>>()
+    };
+    tenants(found).iter().flat_map(of_log).collect()
+}
+
 /// What is wrong, and where.
 pub(super) fn faults(found: &Value) -> Sheet {
     let columns =
@@ -173,10 +217,11 @@ mod tests {
     use tabellion_core::id::TenantId;
     use tabellion_core::log::LogName;
 
-    fn reports(faults: Vec<LogFault>) -> [VerifyReport; 1] {
-        let memory = LogReport { log: LogName::Memory, size: 7, root: [1; 32], faults };
-        let audit = LogReport { log: LogName::Audit, size: 9, root: [2; 32], faults: Vec::new() };
-        [VerifyReport { tenant: TenantId::from_bytes([7; 16]), logs: vec![memory, audit] }]
+    fn reports(faults: Vec<LogFault>) -> Verified {
+        let log = |log, size, faults| LogReport { log, size, root: [1; 32], faults, losses: Vec::new() };
+        let logs = vec![log(LogName::Memory, 7, faults), log(LogName::Audit, 9, Vec::new())];
+        let tenants = vec![VerifyReport { tenant: TenantId::from_bytes([7; 16]), logs }];
+        Verified { faults: Vec::new(), tenants }
     }
 
     fn value(faults: Vec<LogFault>) -> Value {

@@ -4,7 +4,7 @@
 //! in the `Payload` sealed beside it. Indexes are never reused; a retired variant keeps its number.
 
 use super::{
-    AgentStatus, Calibration, Edge, GrantedEdge, HeldRole, Holder, PairHold, Recheck, ReportedOutcome,
+    AcceptedLoss, AgentStatus, Calibration, Edge, GrantedEdge, HeldRole, Holder, PairHold, Recheck, ReportedOutcome,
     ResourceStatus, Support, TrustMove, UserAgentPair, UserStatus,
 };
 use crate::access::Role;
@@ -256,6 +256,9 @@ pub enum Event {
     /// Audit log only: who did what, and how it ended.
     #[n(32)]
     Audited(#[n(0)] AuditRecord),
+    /// The operator started the server although a part of the data was lost; what is missing stays on record here.
+    #[n(33)]
+    LossAccepted(#[n(0)] AcceptedLoss),
 }
 
 /// A credential: a keyed fingerprint of its secret, and for whom it speaks.

@@ -204,6 +204,7 @@ impl GraphsView {
             | Event::ItemReverified { .. }
             | Event::Calibrated(_)
             | Event::TrustMoved(_)
+            | Event::LossAccepted(_)
             | Event::Audited(_) => return,
         }
         self.epoch += 1;

@@ -198,10 +198,16 @@ impl IdentityView {
         self.keys.iter().find(|key| key.issued.key == id)
     }
 
+    /// The credential with this fingerprint, whether it is live or not.
+    #[must_use]
+    pub fn key_with(&self, fingerprint: &Hash) -> Option<&Key> {
+        self.keys.get(*self.key_of.get(fingerprint)?)
+    }
+
     /// The live credential with this fingerprint.
     #[must_use]
     pub fn live_key(&self, fingerprint: &Hash, now: Timestamp) -> Option<&IssuedKey> {
-        let key = self.keys.get(*self.key_of.get(fingerprint)?)?;
+        let key = self.key_with(fingerprint)?;
         key.is_live(now).then_some(&key.issued)
     }
 
@@ -281,6 +287,7 @@ impl IdentityView {
             | Event::RoleUnassigned { .. }
             | Event::Calibrated(_)
             | Event::TrustMoved(_)
+            | Event::LossAccepted(_)
             | Event::Audited(_) => return,
         }
         self.epoch += 1;

@@ -407,6 +407,7 @@ impl ItemsView {
             | Event::RoleUnassigned { .. }
             | Event::Calibrated(_)
             | Event::TrustMoved(_)
+            | Event::LossAccepted(_)
             | Event::Audited(_) => {}
         }
     }

@@ -210,6 +210,7 @@ impl LexicalView {
             | Event::UserStatusSet { .. }
             | Event::UserRoleSet { .. }
             | Event::ResourceStatusSet { .. }
+            | Event::LossAccepted(_)
             | Event::Audited(_) => {}
         }
     }

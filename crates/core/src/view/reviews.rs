@@ -240,6 +240,7 @@ impl ReviewsView {
             | Event::RoleUnassigned { .. }
             | Event::Calibrated(_)
             | Event::TrustMoved(_)
+            | Event::LossAccepted(_)
             | Event::Audited(_) => {}
         }
     }

@@ -70,6 +70,7 @@ mod tests {
             data: None,
             master_key: None,
             admin_key: Some(secret.into()),
+            accept_loss: false,
             clock: Arc::new(clock) as Arc<dyn Clock>,
             entropy: Arc::new(SeededEntropy::new(5)),
             limits: EngineLimits::default(),

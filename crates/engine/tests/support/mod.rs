@@ -57,6 +57,7 @@ pub(crate) fn start(
         data: data.map(Path::to_owned),
         master_key: None,
         admin_key: Some("tab_admin_of_the_tests_0123456789abcdef".into()),
+        accept_loss: false,
         clock: Arc::clone(&clock) as Arc<dyn Clock>,
         entropy: Arc::new(SeededEntropy::new(seed)),
         limits: EngineLimits::default(),

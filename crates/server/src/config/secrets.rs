@@ -1,4 +1,4 @@
-//! What may not stand in a configuration: it comes from the environment alone.
+//! What may not stand in a configuration: secrets from the environment, and a consent that counts for one start.
 
 use super::{ADMIN_KEY_CHARS_MIN, ConfigError, ENV_PREFIX};
 use tabellion_core::canonical::unhex32;
@@ -21,6 +21,9 @@ pub struct Secrets {
     pub scribe_key: Option<String>,
     /// What the endpoint of the orchestrator's model asks for.
     pub orchestrator_key: Option<String>,
+    /// Whether a data directory that lost something is opened all the same. From the command line alone, so that no later
+    /// start accepts a loss that nobody has seen.
+    pub accept_loss: bool,
 }
 
 impl Secrets {
@@ -49,6 +52,7 @@ impl Secrets {
             judge_key: var("JUDGE_KEY"),
             scribe_key: var("SCRIBE_KEY"),
             orchestrator_key: var("ORCHESTRATOR_KEY"),
+            accept_loss: false,
         })
     }
 }

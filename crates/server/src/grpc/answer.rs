@@ -385,13 +385,13 @@ impl From<reply::VerifyReport> for proto::VerifyReply {
 
 impl From<reply::LogReport> for proto::LogReport {
     fn from(report: reply::LogReport) -> Self {
-        let faults =
-            report.faults.into_iter().map(|fault| proto::LogFault { lsn: fault.lsn, what: fault.what });
+        let fault = |fault: reply::LogFault| proto::LogFault { lsn: fault.lsn, what: fault.what };
         Self {
             log: report.log.as_str().to_owned(),
             size: report.size,
             root: hex(&report.root),
-            faults: faults.collect(),
+            faults: report.faults.into_iter().map(fault).collect(),
+            losses: report.losses.into_iter().map(fault).collect(),
         }
     }
 }

@@ -206,6 +206,7 @@ mod tests {
             data: None,
             master_key: None,
             admin_key: Some(KEY.to_owned()),
+            accept_loss: false,
             clock: Arc::new(ManualClock::at("2026-11-15T00:00:00Z".parse().unwrap())),
             entropy: Arc::new(SeededEntropy::new(7)),
             limits: EngineLimits::default(),

@@ -540,6 +540,7 @@ impl From<LogReport> for LogReportBody {
             size: report.size,
             root: hex(&report.root),
             faults: report.faults.into_iter().map(fault).collect(),
+            losses: report.losses.into_iter().map(fault).collect(),
         }
     }
 }

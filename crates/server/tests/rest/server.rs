@@ -81,6 +81,7 @@ impl Server {
             data: None,
             master_key: None,
             admin_key: Some(ADMIN.to_owned()),
+            accept_loss: false,
             clock: Arc::new(ManualClock::at("2026-11-15T00:00:00Z".parse().unwrap())),
             entropy: Arc::new(SeededEntropy::new(7)),
             limits: tabellion_engine::EngineLimits::default(),

@@ -116,6 +116,7 @@ pub(super) fn open_with(data: &Path, embedder: Option<Arc<dyn Embedder>>) -> Res
         data: Some(data.to_owned()),
         master_key: None,
         admin_key: None,
+        accept_loss: false,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         limits: EngineLimits { min_token_wait_ms: VECTORS_WAIT_MS, ..EngineLimits::default() },

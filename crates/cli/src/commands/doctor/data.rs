@@ -10,7 +10,7 @@ use tabellion_core::id::TenantId;
 use tabellion_core::log::{LogName, root_of};
 use tabellion_core::seal::Secret;
 use tabellion_core::time::Timestamp;
-use tabellion_engine::offline;
+use tabellion_engine::{StartFault, offline};
 use tabellion_store::{DataDir, KeyStore, SqliteStore, Store, StoreError, subtree};
 
 const SPACE_WARN_BYTES: u64 = 1 << 30;
@@ -20,57 +20,83 @@ const AHEAD_MAX_US: u64 = 60_000_000;
 /// Entries that a start without a checkpoint folds in a moment.
 const FOLDED_AT_ONCE: u64 = 100_000;
 
+const GIVE_MASTER: &str =
+    "give the key that this data was made with, in TABELLION_MASTER_KEY or keys/master.key";
+
 /// Every check of a data directory.
 pub(super) fn look(path: &Path, now: Timestamp) -> Vec<Check> {
     if !path.is_dir() {
-        let mend =
-            format!("`tabellion serve --data {}` makes it; or name another with --data", path.display());
-        return vec![Check::fail("data", format!("there is no directory {}", path.display()), mend)];
+        let (what, mend) = if path.exists() {
+            ("is no directory", "name the data directory of the server with --data".to_owned())
+        } else {
+            let mend =
+                format!("`tabellion serve --data {}` makes it; or name another with --data", path.display());
+            ("is not there", mend)
+        };
+        return vec![Check::fail("data", format!("{} {what}", path.display()), mend)];
     }
     let dir = DataDir::at(path);
     let tenants = match dir.tenants() {
         Ok(tenants) => tenants,
         Err(error) => {
-            let mend = "run this as the user that the server runs as";
+            let mend = "run this as the user that the server runs as, or give that user the files with chown";
             return vec![Check::fail("data", format!("cannot read {}: {error}", path.display()), mend)];
         }
     };
+    let faults = match offline::survey(path) {
+        Ok(faults) => faults,
+        Err(error) => return vec![Check::fail("master key", error.to_string(), GIVE_MASTER)],
+    };
     let mut checks = vec![match tenants.len() {
-        0 => Check::warn(
-            "data",
-            "no tenant in it yet",
-            format!("`tabellion serve --data {}` makes one", path.display()),
-        ),
+        _ if !faults.is_empty() => {
+            Check::fail("data", format!("a server does not open {}", path.display()), "mend what follows")
+        }
+        0 => empty(path),
         count => Check::ok(
             "data",
             format!("{} with {count} tenant{}", path.display(), if count == 1 { "" } else { "s" }),
         ),
     }];
+    checks.extend(faults.iter().map(refused));
     checks.extend(permissions(&dir));
     checks.push(lock(path));
     checks.push(space(path));
-    let master = match master(&dir) {
-        Ok(master) => master,
-        Err(check) => {
-            checks.push(check);
-            None
-        }
-    };
-    for tenant in tenants {
+    let master = master(&dir);
+    let is_refused =
+        |tenant: &TenantId| faults.iter().any(|fault| fault.tenant_id().is_none_or(|id| id == *tenant));
+    for tenant in tenants.into_iter().filter(|tenant| !is_refused(tenant)) {
         checks.extend(tenant_checks(&dir, tenant, master.as_ref(), now));
     }
     checks
 }
 
+/// What a server would say at its start, in the same words.
+fn refused(fault: &StartFault) -> Check {
+    let tenant = fault.tenant.as_ref().map(|tenant| format!("tenant {tenant}: ")).unwrap_or_default();
+    Check { not_whole: true, ..Check::fail("data", format!("{tenant}{}", fault.what), &fault.way_out) }
+}
+
+/// A directory without a tenant: new, or not the one that is meant.
+fn empty(path: &Path) -> Check {
+    let inner = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_data = |path: &std::path::PathBuf| path.join("keys").is_dir() && path.join("tenants").is_dir();
+    match inner.into_iter().find(is_data) {
+        Some(inner) => Check::fail(
+            "data",
+            format!("{} holds no tenant, and {} is a data directory", path.display(), inner.display()),
+            format!("name that one: --data {}", inner.display()),
+        ),
+        None => Check::warn(
+            "data",
+            format!("{} holds no tenant yet", path.display()),
+            format!("`tabellion serve --data {}` makes one; or name another with --data", path.display()),
+        ),
+    }
+}
+
 fn permissions(dir: &DataDir) -> Vec<Check> {
     let keys = dir.keys();
-    let Ok(metadata) = keys.metadata() else {
-        return vec![Check::warn(
-            "permissions",
-            format!("there is no {}", keys.display()),
-            "restore it from its backup",
-        )];
-    };
+    let Ok(metadata) = keys.metadata() else { return Vec::new() };
     let mut open = too_open(&keys, &metadata, 0o700);
     for entry in std::fs::read_dir(&keys).into_iter().flatten().flatten() {
         if let Ok(metadata) = entry.metadata() {
@@ -138,23 +164,11 @@ fn space(path: &Path) -> Check {
     }
 }
 
-fn master(dir: &DataDir) -> Result<Option<Secret>, Check> {
-    let wrong = |found: String| {
-        Check::fail(
-            "master key",
-            found,
-            "give the key that this data was made with, in TABELLION_MASTER_KEY or keys/master.key",
-        )
-    };
-    if let Some(secret) = offline::master_key_from_env().map_err(|error| wrong(error.to_string()))? {
-        return Ok(Some(secret));
-    }
-    let path = dir.master_key();
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| wrong(format!("cannot read {}: {error}", path.display())))?;
-    let bytes = unhex32(text.trim())
-        .ok_or_else(|| wrong(format!("{} does not hold 64 hex digits", path.display())))?;
-    Ok(Some(Secret::from_bytes(bytes)))
+/// The master key; the survey has said what is wrong where there is none.
+fn master(dir: &DataDir) -> Option<Secret> {
+    let given = offline::master_key_from_env().ok().flatten();
+    let in_file = || unhex32(std::fs::read_to_string(dir.master_key()).ok()?.trim()).map(Secret::from_bytes);
+    given.or_else(in_file)
 }
 
 fn tenant_checks(dir: &DataDir, tenant: TenantId, master: Option<&Secret>, now: Timestamp) -> Vec<Check> {

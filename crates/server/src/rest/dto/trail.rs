@@ -11,6 +11,9 @@ pub(crate) struct HealthBody {
     /// `ok`, or for readiness `ready`, `starting`, `unavailable`, `stopping`.
     #[schema(value_type = String, pattern = "^(ok|ready|starting|unavailable|stopping)$")]
     pub(crate) status: &'static str,
+    /// Why, where the storage refuses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
 }
 
 /// One page of the trail, newest first.
@@ -94,6 +97,8 @@ pub(crate) struct LogReportBody {
     pub(crate) root: String,
     /// What is wrong; nothing, in a good log.
     pub(crate) faults: Vec<LogFaultBody>,
+    /// What was lost before, where the operator started the server without.
+    pub(crate) losses: Vec<LogFaultBody>,
 }
 
 /// One thing wrong with a log.

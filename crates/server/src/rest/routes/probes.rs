@@ -25,7 +25,7 @@ use tabellion_core::time::Timestamp;
     responses((status = 200, description = "it does", body = HealthBody))
 )]
 pub(crate) async fn healthz() -> Json<HealthBody> {
-    Json(HealthBody { status: "ok" })
+    Json(HealthBody { status: "ok", reason: None })
 }
 
 /// Tell whether requests are taken
@@ -37,13 +37,14 @@ pub(crate) async fn healthz() -> Json<HealthBody> {
     )
 )]
 pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Response {
-    readiness(app.phase())
+    readiness(app.phase(), app.storage_trouble())
 }
 
-/// The answer of `/readyz` in a phase.
-pub(crate) fn readiness(phase: Phase) -> Response {
+/// The answer of `/readyz` in a phase, with the reason where there is one.
+pub(crate) fn readiness(phase: Phase, reason: Option<String>) -> Response {
     let status = if phase == Phase::Ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, Json(HealthBody { status: phase.as_str() })).into_response()
+    let reason = reason.filter(|_| phase != Phase::Ready);
+    (status, Json(HealthBody { status: phase.as_str(), reason })).into_response()
 }
 
 /// Read the metrics, as Prometheus text

@@ -35,6 +35,7 @@ pub(super) fn options(embedder: Option<Arc<dyn Embedder>>, mode: CalibrationMode
         data: None,
         master_key: None,
         admin_key: None,
+        accept_loss: false,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SeededEntropy::new(1)),
         limits: EngineLimits { min_token_wait_ms: VECTORS_WAIT_MS, ..EngineLimits::default() },

@@ -81,6 +81,7 @@ impl Team {
             data: None,
             master_key: None,
             admin_key: None,
+            accept_loss: false,
             clock: Arc::new(ManualClock::at(Timestamp::from_micros(BEGIN_MICROS))),
             entropy: Arc::new(SeededEntropy::new(seed)),
             limits: EngineLimits { k_max: FOUND_MAX, ..EngineLimits::default() },

@@ -78,6 +78,7 @@ impl Crew {
             data: None,
             master_key: None,
             admin_key: None,
+            accept_loss: false,
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             entropy: Arc::new(SeededEntropy::new(seed)),
             limits: EngineLimits {

@@ -266,6 +266,7 @@ async fn opened() -> Result<(Engine, Call)> {
         data: None,
         master_key: None,
         admin_key: None,
+        accept_loss: false,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         limits: EngineLimits::default(),

@@ -5,6 +5,7 @@ use crate::tenant::{Tenant, TenantOptions};
 use crate::witness::Witness;
 use crate::{Engine, StartFault, identity};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use tabellion_core::id::{KeyId, TenantId};
 use tabellion_core::log::{AcceptedLoss, Actor, Event};
 use tabellion_store::{KeptStore, KeyStore, MemoryStore, SqliteStore, Store, VectorStore};
@@ -201,5 +202,25 @@ impl Engine {
         let ids = vec![key.to_string(), admin.to_string()];
         tracing::warn!(%key, "the admin has a new key, the one in TABELLION_ADMIN_KEY");
         tenant.found(vec![draft], "create_key_of_environment", ids)
+    }
+
+    /// Stops taking writes, commits what waits, writes checkpoint and witness. Blocking.
+    pub fn close(&self) {
+        self.inner.open.store(false, Ordering::Release);
+        let tenants: Vec<Arc<Tenant>> = self.inner.tenants.read().values().cloned().collect();
+        tenants.iter().for_each(|tenant| tenant.close());
+        self.inner.lock.lock().take();
+    }
+
+    /// Whether writes are being taken.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.inner.open.load(Ordering::Acquire) && self.storage_trouble().is_none()
+    }
+
+    /// Why the storage takes no writes at present, of the first tenant that has such trouble; none if all is well.
+    #[must_use]
+    pub fn storage_trouble(&self) -> Option<String> {
+        self.inner.tenants.read().values().find_map(|tenant| tenant.storage_trouble())
     }
 }

@@ -80,7 +80,7 @@ use reply::{
     WhoAmI, Written,
 };
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use tabellion_core::access::{Caller, look};
 use tabellion_core::error::{Code, Refusal};
@@ -208,26 +208,6 @@ impl Engine {
     /// When the caller made no such search within a day, or it found no such item.
     pub async fn report_outcome(&self, call: &Call, report: OutcomeReport) -> Result<OutcomeReply, Refusal> {
         outcome::report(&*self.tenant(call)?, call, report).await
-    }
-
-    /// Stops taking writes, commits what waits, writes checkpoint and witness. Blocking.
-    pub fn close(&self) {
-        self.inner.open.store(false, Ordering::Release);
-        let tenants: Vec<Arc<Tenant>> = self.inner.tenants.read().values().cloned().collect();
-        tenants.iter().for_each(|tenant| tenant.close());
-        self.inner.lock.lock().take();
-    }
-
-    /// Whether writes are being taken.
-    #[must_use]
-    pub fn is_ready(&self) -> bool {
-        self.inner.open.load(Ordering::Acquire) && self.storage_trouble().is_none()
-    }
-
-    /// Why the storage takes no writes at present, of the first tenant that has such trouble; none if all is well.
-    #[must_use]
-    pub fn storage_trouble(&self) -> Option<String> {
-        self.inner.tenants.read().values().find_map(|tenant| tenant.storage_trouble())
     }
 
     fn tenant(&self, call: &Call) -> Result<Arc<Tenant>, Refusal> {

@@ -167,7 +167,9 @@ fn server(context: &Context, is_aside: bool) -> Vec<Check> {
             let check = if is_aside { Check::warn } else { Check::fail };
             vec![check("server", failure.to_string(), mend)]
         }
-        Err(failure @ (Failure::Refused { .. } | Failure::Ambiguous { .. })) => vec![not_ready(client.url(), &failure)],
+        Err(failure @ (Failure::Refused { .. } | Failure::Ambiguous { .. })) => {
+            vec![not_ready(client.url(), &failure)]
+        }
     }
 }
 

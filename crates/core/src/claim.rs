@@ -7,6 +7,8 @@
 
 mod assurance;
 mod compare;
+mod contradiction;
+mod gist;
 mod knowledge;
 mod label;
 mod lexicon;
@@ -19,6 +21,7 @@ mod triple;
 mod view;
 mod words;
 
+pub use contradiction::{Contradiction, Method, contradiction};
 pub use knowledge::{Knowledge, NotKnowledge, Testimony};
 pub use paraphrase::may_be_paraphrase;
 pub use view::ClaimsView;
@@ -27,6 +30,7 @@ use crate::canonical::Hash;
 use crate::item::{Content, Layer};
 use crate::text::Analyser;
 use crate::time::Timestamp;
+use gist::Gist;
 use moment::Made;
 use quantity::Value;
 use serde_json::Value as Json;
@@ -69,6 +73,9 @@ pub struct Claim {
     /// When it was made: what relative times are resolved against.
     #[n(7)]
     made: Made,
+    /// What it says, for a comparison with statements in other words.
+    #[n(8)]
+    gists: Vec<Gist>,
 }
 
 impl Claim {
@@ -100,6 +107,10 @@ impl Claim {
         }
         claim.take_fields(content, &mut features);
         claim.made = Made::of_field(content);
+        // Who says "I" is the speaker; what was said in a conversation is a record of it.
+        if !content.fields.contains_key("speaker") && content.relation().is_none() {
+            claim.gists = gist::gists(&sentences, analyser);
+        }
         claim.relation = content.relation().is_some();
         claim.said = content.triple.as_ref().map(|triple| Box::new(Said::of(triple)));
         claim.topic = features.done();
@@ -269,121 +280,6 @@ fn field(key: u64, name: &str, value: &Json) -> Option<Statement> {
         Json::Bool(_) | Json::Null | Json::Array(_) | Json::Object(_) | Json::String(_) => return None,
     }
     Some(read)
-}
-
-/// How a contradiction was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// One says what the other denies.
-    Negation,
-    /// The two say opposites.
-    Antonym,
-    /// The two give different numbers.
-    Number,
-    /// The two give different times.
-    Date,
-    /// The two give different values of a property that has one.
-    Predicate,
-    /// An end lies before its start.
-    Order,
-    /// A model finds that the two contradict each other.
-    Nli,
-}
-
-impl Method {
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Negation => "negation",
-            Self::Antonym => "antonym",
-            Self::Number => "number",
-            Self::Date => "date",
-            Self::Predicate => "predicate",
-            Self::Order => "order",
-            Self::Nli => "nli",
-        }
-    }
-
-    /// D6: how sure the method is; a model says so itself, each time.
-    #[must_use]
-    pub fn score(self) -> f64 {
-        match self {
-            Self::Negation => 0.92,
-            Self::Antonym => 0.90,
-            Self::Number | Self::Date | Self::Order => 0.95,
-            Self::Predicate => 0.99,
-            Self::Nli => 1.0,
-        }
-    }
-}
-
-/// Two claims that cannot both hold.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Contradiction {
-    /// How it was found.
-    pub method: Method,
-    /// How sure that is, 0 to 1.
-    pub score: f64,
-    /// How near the topics are, 0 to 1.
-    pub similarity: f64,
-}
-
-/// Whether the new claim contradicts the known one; none unless their topics are nearer than `topic`.
-///
-/// Properties with one value, given as triples, need no near topic (D6).
-#[must_use]
-pub fn contradiction(known: &Claim, new: &Claim, topic: f64) -> Option<Contradiction> {
-    if at_other_times(known, new) {
-        return None;
-    }
-    let similarity = known.similarity(new);
-    let found = |method: Method| Contradiction { method, score: method.score(), similarity };
-    if let (Some(mine), Some(theirs)) = (&known.said, &new.said)
-        && mine.contradicts(theirs)
-    {
-        return Some(found(Method::Predicate));
-    }
-    if similarity <= topic || (known.relation && new.relation) {
-        return None;
-    }
-    if spans_reversed(known, new) {
-        return Some(found(Method::Order));
-    }
-    let same_time = |(old, fresh): &(&Statement, &Statement)| {
-        !moment::at_other_times((old, known.made), (fresh, new.made))
-    };
-    let methods = pairs(known, new).filter(same_time).filter_map(|(known, new)| compare::judge(known, new));
-    methods.map(found).max_by(|a, b| a.score.total_cmp(&b.score))
-}
-
-/// The statements to compare; what both claims hold is no news to either.
-fn pairs<'a>(known: &'a Claim, new: &'a Claim) -> impl Iterator<Item = (&'a Statement, &'a Statement)> {
-    let holds = |claim: &Claim, form: u64| claim.statements.iter().any(|statement| statement.form == form);
-    let old = known.statements.iter().filter(move |statement| !holds(new, statement.form));
-    let fresh = move || new.statements.iter().filter(move |statement| !holds(known, statement.form));
-    old.flat_map(move |old| fresh().map(move |new| (old, new)))
-}
-
-/// Both say when they hold, and the two times do not meet.
-fn at_other_times(known: &Claim, new: &Claim) -> bool {
-    match (&known.span, &new.span) {
-        (Some(a), Some(b)) => {
-            let whole = |span: &Value| span.low > f64::MIN && span.low <= span.high;
-            a.dim == b.dim && whole(a) && whole(b) && (a.high < b.low || b.high < a.low)
-        }
-        _ => false,
-    }
-}
-
-/// One claim gives only the start, the other only an end before it.
-fn spans_reversed(known: &Claim, new: &Claim) -> bool {
-    let (Some(a), Some(b)) = (&known.span, &new.span) else { return false };
-    let same = if known.key != 0 { known.key == new.key } else { known.form == new.form };
-    let starts = |span: &Value| span.low > f64::MIN && span.high == f64::MAX;
-    let ends = |span: &Value| span.low == f64::MIN && span.high < f64::MAX;
-    let reversed = |a: &Value, b: &Value| starts(a) && ends(b) && a.low > b.high;
-    same && a.dim == b.dim && (reversed(a, b) || reversed(b, a))
 }
 
 /// The topic of a text while it is read.

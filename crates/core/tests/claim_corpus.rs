@@ -2,7 +2,7 @@
 //!
 //! `formulaic_tuned.tsv` and the `natural_*.tsv` were looked at while the rules were written. `formulaic_held.tsv` shares no
 //! template and no vocabulary with them and is only measured: the split was made before the rules. The natural pairs are
-//! written one by one, by people who do not know the rules. `TABELLION_PAIRS` names another table of the same form to
+//! written one by one, by people who do not know the rules; those of `natural_own.tsv` by an author of the rules. `TABELLION_PAIRS` names another table of the same form to
 //! measure; `TABELLION_TELL` prints what went wrong.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a panic")]
 
@@ -104,17 +104,22 @@ fn formulaic_pairs_are_told_apart() {
     assert!(tuned.len() + held.len() >= 1_200);
     let _ = measure("formulaic, tuned", &tuned, tell("tuned"));
     let held = measure("formulaic, measured", &held, tell("held"));
-    assert!(held.alarms() <= 0.01 && held.recall() >= 0.55, "{held:?}");
+    assert!(held.alarms() <= 0.01 && held.recall() >= 0.85, "{held:?}");
 }
 
 /// AM-2: pairs as people word them, by hands that do not know the rules.
 #[test]
 fn natural_pairs_are_told_apart() {
-    let tables = [("a", include_str!("claims/natural_a.tsv")), ("b", include_str!("claims/natural_b.tsv"))];
+    let tables = [
+        ("a", include_str!("claims/natural_a.tsv")),
+        ("b", include_str!("claims/natural_b.tsv")),
+        ("own", include_str!("claims/natural_own.tsv")),
+    ];
     for (name, table) in tables {
         let tell = std::env::var("TABELLION_TELL").is_ok_and(|told| told == name);
-        let found = measure(&format!("natural {name}"), &pairs(table), tell);
-        assert!(found.alarms <= 1, "{found:?}");
+        let pairs = pairs(table);
+        let found = measure(&format!("natural {name}"), &pairs, tell);
+        assert!(found.alarms <= 1 && found.recall() >= 0.35, "{found:?}");
     }
 }
 

@@ -21,5 +21,10 @@ static STEMS: LazyLock<HashSet<u32>> =
 
 /// How wide a place is: two of different width can both be right.
 pub(super) fn level(fill: &[Token]) -> bool {
-    fill.iter().any(|token| STEMS.contains(&token.hash()))
+    fill.iter().any(|token| is_wide(token.hash()))
+}
+
+/// Whether the hash of a stem is that of a country or another wide place.
+pub(super) fn is_wide(hash: u32) -> bool {
+    STEMS.contains(&hash)
 }

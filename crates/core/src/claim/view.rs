@@ -3,7 +3,7 @@
 //! A row is found by what it shares with the claim, rare words first. Words that cannot lift a row over the floor alone are
 //! not looked up, so the answer is exact while the limits hold.
 
-use super::{Claim, Features};
+use super::{Claim, Features, SIGMA_TOPIC, contradiction};
 use crate::view::Row;
 use minicbor::decode::Error as DecodeError;
 use minicbor::encode::{Error as EncodeError, Write};
@@ -12,6 +12,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Postings that one look-up reads.
 const POSTINGS_MAX: usize = 200_000;
+/// The least similarity of statements that may contradict each other in other words.
+const REWORDED_FLOOR: f64 = 0.1;
 /// Claims that one look-up compares in full.
 const COMPARED_MAX: usize = 4_096;
 
@@ -87,7 +89,24 @@ impl ClaimsView {
         let others = slot.iter().rev().filter(|row| !near.contains(row) && admits(**row)).take(limit);
         let similarity = |row: Row| self.get(row).map_or(0.0, |other| claim.similarity(other));
         rows.extend(others.map(|row| (*row, similarity(*row))));
+        self.add_reworded(claim, limit, &mut rows, admits);
         rows
+    }
+
+    /// Adds what contradicts the claim in other words, among the rows that share less with it than the others found.
+    fn add_reworded(
+        &self,
+        claim: &Claim,
+        limit: usize,
+        rows: &mut Vec<(Row, f64)>,
+        mut admits: impl FnMut(Row) -> bool,
+    ) {
+        let known: HashSet<Row> = rows.iter().map(|(row, _)| *row).collect();
+        let beside = |row: Row| !known.contains(&row) && admits(row);
+        let near = self.nearest(claim, limit, REWORDED_FLOOR, beside);
+        let contradicts =
+            |row: Row| self.get(row).is_some_and(|other| contradiction(other, claim, SIGMA_TOPIC).is_some());
+        rows.extend(near.into_iter().filter(|(row, _)| contradicts(*row)));
     }
 
     /// The nearest rows among those that `admits` lets through, best first: similarity above `floor`, at most `limit`.

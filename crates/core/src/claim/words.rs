@@ -7,6 +7,8 @@ const WORDS_MAX: usize = 4_096;
 
 /// Words before a colon that are a label.
 const LABEL_WORDS_MAX: usize = 5;
+/// Words before an equals sign that name what equals.
+const NAMED_WORDS_MAX: usize = 8;
 
 /// One word of a sentence.
 #[derive(Debug, Clone, Default)]
@@ -67,7 +69,7 @@ impl Reading {
         let quoted = self.quoted;
         for (at, part) in parts(body).enumerate() {
             if at > 0 {
-                self.colon();
+                self.colon(LABEL_WORDS_MAX);
             }
             let (count, rest) = counted(part).unwrap_or((part, ""));
             self.word(count, quoted);
@@ -80,7 +82,10 @@ impl Reading {
             self.break_before();
         }
         if tail.contains(':') {
-            self.colon();
+            self.colon(LABEL_WORDS_MAX);
+        }
+        if chunk == "=" {
+            self.colon(NAMED_WORDS_MAX);
         }
         if ends_sentence(body, tail, next) {
             self.end(tail.contains('?'));
@@ -88,8 +93,8 @@ impl Reading {
     }
 
     /// A colon after the first few words of a sentence says what they are.
-    fn colon(&mut self) {
-        let few = (1..=LABEL_WORDS_MAX).contains(&self.current.words.len());
+    fn colon(&mut self, most: usize) {
+        let few = (1..=most).contains(&self.current.words.len());
         if let (true, Some(last)) = (few, self.current.words.last_mut()) {
             last.stop = false;
             self.current.words.push(Word { text: ":".to_owned(), ..Word::default() });

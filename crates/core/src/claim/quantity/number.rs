@@ -294,9 +294,9 @@ pub(super) fn unit(word: &str) -> Option<(u8, f64, f64)> {
         "ghz" => (FREQUENCY, 1e9),
         "w" | "watt" | "watts" => (POWER, 1.0),
         "kw" | "kilowatt" | "kilowatts" => (POWER, 1e3),
-        "dollar" | "dollars" | "usd" | "bucks" => (DOLLAR, 1.0),
-        "euro" | "euros" | "eur" => (EURO, 1.0),
-        "pound" | "pounds" | "gbp" => (POUND, 1.0),
+        "dollar" | "dollars" | "usd" | "bucks" | "$" => (DOLLAR, 1.0),
+        "euro" | "euros" | "eur" | "€" => (EURO, 1.0),
+        "pound" | "pounds" | "gbp" | "£" => (POUND, 1.0),
         "yen" | "jpy" => (YEN, 1.0),
         _ => return None,
     };

@@ -17,7 +17,7 @@ from test_trust import COMMON, MAGNET, STAGED, Debate, novel, numbers
 DIMENSIONS = 32
 
 
-def known(server, writes=60):
+def known(server, writes=120):
     """Three users with an agent each, who wrote shared statements in turn, without a round and without a search."""
     debate = Debate(server, known=0)
     debate.answers = []
@@ -32,7 +32,7 @@ def known(server, writes=60):
 
 @pytest.fixture(scope="module")
 def team(shared_server):
-    return known(shared_server, writes=120)
+    return known(shared_server)
 
 
 def told(debate, caller, answer):
@@ -66,11 +66,12 @@ def test_private_writes_are_not_scored(team):
 
 def test_what_crowds_others_counts_for_less(team):
     """AM-11, CAL-35: a score weighs in every search, also of what nobody audited."""
-    crowding = " ".join([*COMMON[:5], novel(3)])
+    crowding = " ".join([*COMMON[:6], novel(3)])
     status, answer = team.writes(team.pairs[0], crowding)
     assert status == 201, answer
     one = told(team, team.auditor, answer)
-    assert one["rho"] < 0.45 and one["rho"] < told(team, team.auditor, team.answers[-1])["rho"], one
+    usual = sorted(told(team, team.auditor, answer)["rho"] for answer in team.answers[-15:])[7]
+    assert one["rho"] < usual - 0.01 and usual <= 0.5, (one, usual)
 
 
 @pytest.mark.parametrize("way", ["single", "batch"])
@@ -107,7 +108,7 @@ def test_a_missing_model_delays_no_write(bin, tmp_path):
     """AM-11: without a vector a shared write commits soon, and is held against what is known once there is one; a private write
     asks no model at all."""
     with Model(dimensions=DIMENSIONS) as model, Server(bin, tmp_path / "data", env=model.env()) as server:
-        debate = known(server, writes=40)
+        debate = known(server)
         until(lambda: told(debate, debate.auditor, debate.answers[0])["count"] > 0)
         assert told(debate, debate.auditor, debate.answers[0])["count"] > 0, "what came first is made up for"
         model.delay = 30.0

@@ -225,8 +225,11 @@ pub fn calibrate(delta: &Delta, facts: &CalFacts) -> Calibrated {
 
     let (item_detects, items_detect) = items_detect(&delta.items, facts);
     let (relation_detects, relations_detect) = relations_detect(&delta.relations, facts);
-    let item_align = panel.align_items(facts);
-    let relation_align = panel.align_relations(facts);
+    // Outside of a round nobody owes a search: where there is none, what others find counts as for a usual write.
+    let unasked = facts.gating != Gating::Threshold && panel.count == 0;
+    let align = |asked: f64| if unasked { 1.0 } else { asked };
+    let item_align = align(panel.align_items(facts));
+    let relation_align = align(panel.align_relations(facts));
 
     let (detect, align) = if delta.items.is_empty() {
         (relations_detect, relation_align)

@@ -198,6 +198,7 @@ fn outside_of_a_round_only_a_magnet_is_kept_out() {
         calibrate(&delta, facts).items()[0]
     };
     let trust = |ratio| of(ratio, 0.0, &facts).stored.rho();
+    close(of(1.0, 0.0, &facts).rho, 0.5_f64.sqrt());
     close(trust(1.0), 0.5);
     close(trust(0.0), 0.5);
     close(trust(1.6), 0.4);

@@ -9,8 +9,8 @@
 use super::credibility::bounded;
 use super::stored::at_commit;
 use super::{
-    ENOUGH, Evidence, Gate, LEAST, NEUTRAL, ODD, Parts, Past, Profile, Stored, clamp, detect, gate, is_magnet,
-    mean, moved, rho, step,
+    ENOUGH, Evidence, Gate, LEAST, NEUTRAL, ODD, Parts, Past, Profile, Stored, clamp, detect, gate,
+    is_magnet, mean, moved, rho, step,
 };
 use std::collections::BTreeMap;
 

@@ -208,7 +208,11 @@ impl Domain {
     fn nearness(&self, vector: &[f32], is_in: bool) -> f64 {
         let own = if is_in { 1.0 } else { 0.0 };
         let others = self.sample.len() as f64 - own;
-        if self.sum.is_empty() || others < 1.0 { 0.0 } else { (f64::from(dot(vector, &self.sum)) - own) / others }
+        if self.sum.is_empty() || others < 1.0 {
+            0.0
+        } else {
+            (f64::from(dot(vector, &self.sum)) - own) / others
+        }
     }
 
     /// Whether there is enough to compare with since the last time that this was asked.

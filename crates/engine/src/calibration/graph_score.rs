@@ -135,12 +135,7 @@ impl Proposal<'_> {
         self.ties.iter().map(of).collect()
     }
 
-    fn weigh(
-        &self,
-        scoring: &Scoring<'_>,
-        domain: &mut GraphDomain,
-        relations: &RelationsView,
-    ) -> Judgement {
+    fn weigh(&self, scoring: &Scoring<'_>, domain: &mut GraphDomain, relations: &RelationsView) -> Judgement {
         let walkers = walkers(scoring);
         let known = scoring.known(MemoryKind::Relations);
         let draw = Draw::new(&scoring.key(), known.rounds, &self.hash());

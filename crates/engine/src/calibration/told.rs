@@ -150,7 +150,8 @@ fn spaces(views: &Views, namespace: Hash) -> Vec<SpaceTrust> {
     let kinds = [MemoryKind::Items, MemoryKind::Relations];
     let all = here.iter().flat_map(|space| kinds.map(|kind| space_trust(views, space, kind)));
     // Where nothing was audited there is no bar, and nobody who is believed more or less.
-    all.filter(|space| space.window > 0 || space.rounds > 0 && space.kind == MemoryKind::Items.as_str()).collect()
+    all.filter(|space| space.window > 0 || space.rounds > 0 && space.kind == MemoryKind::Items.as_str())
+        .collect()
 }
 
 fn space_trust(views: &Views, space: &Space, kind: MemoryKind) -> SpaceTrust {

@@ -216,7 +216,8 @@ fn outside_of_a_round_only_a_magnet_is_kept_out() {
     // Without a vector, or with too little to compare with, nothing is said of it.
     assert_eq!(of(1.5, 0.0, &CalFacts { memory: 29, ..facts.clone() }).stored, Stored::default());
     // Searches weigh: what changes what others find is worth less.
-    let heard = |agreement| of(1.0, 0.0, &CalFacts { auditors: vec![answered(agreement); 5], ..facts.clone() });
+    let heard =
+        |agreement| of(1.0, 0.0, &CalFacts { auditors: vec![answered(agreement); 5], ..facts.clone() });
     assert!(heard(0.1).admitted && heard(0.1).stored.rho() < heard(1.0).stored.rho());
 }
 

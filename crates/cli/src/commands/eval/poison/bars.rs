@@ -43,7 +43,11 @@ pub(super) fn bars(cases: &[Case]) -> Vec<Bar> {
 pub(super) fn without_a_round(cases: &[Case]) -> Vec<Bar> {
     let scored = cases.iter().filter(|case| matches!(case.gates, Gates::Calibration | Gates::All));
     let bar = |case: &Case| Bar {
-        what: format!("{} k={}: honest writes kept apart", case.sort.map_or("none", Sort::as_str), case.liars),
+        what: format!(
+            "{} k={}: honest writes kept apart",
+            case.sort.map_or("none", Sort::as_str),
+            case.liars
+        ),
         found: case.mean(Played::honest_staged).0,
         bound: AtMost(0.01),
     };

@@ -454,8 +454,7 @@ pub(super) struct DeclareRound {
     /// Where it works, e.g. a project. Default: default.
     #[schemars(regex(pattern = r"^[a-z0-9_.-]{1,64}$"))]
     pub(super) namespace: Option<String>,
-    /// Who sees what is written in it: `all`, who may invoke every agent that takes part; `own`, who would see the writer's own work.
-    /// Default: all.
+    /// Who sees what is written in it: who may invoke `all` that take part, or the writer's `own`. Default: all.
     #[schemars(regex(pattern = r"^(all|own)$"))]
     pub(super) visibility: Option<String>,
 }

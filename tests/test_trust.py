@@ -419,8 +419,9 @@ def test_what_is_counted(own):
         lines = own.server.call("GET", "/metrics", key="")[1].splitlines()
         return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name))
 
-    assert metric("memory_staged") == 0 and metric('memory_calibrations_total{outcome="committed"}') == 0
-    assert metric('memory_calibrations_total{outcome="advisory"}') >= 60, "what others see is scored without a round too"
+    counted = "tabellion_memory_calibrations_total"
+    assert metric("tabellion_memory_staged") == 0 and metric(f'{counted}{{outcome="committed"}}') == 0
+    assert metric(f'{counted}{{outcome="advisory"}}') >= 60, "what others see is scored without a round too"
     declared = own.round()
     own.searches(declared["id"])
     review = own.kept_apart(declared["id"])["pending_id"]

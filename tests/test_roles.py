@@ -228,7 +228,7 @@ def test_roles_let_their_holders_administer(world):
             ("GET", "/v1/roles", None, 200),
         ],
         "steward": [("PUT", "/v1/policies/four", lambda: {"kind": "approval", "approvals": 1}, 200)],
-        "auditor": [("GET", "/v1/edges", None, 200), ("GET", "/v1/policies", None, 200)],
+        "auditor": [("GET", "/v1/edges", None, 200), ("GET", "/v1/proofs/head", None, 200)],
     }
     for role, own in asked.items():
         person = new_caller(world.server)

@@ -154,13 +154,13 @@ def test_roles_change_both_ways_and_at_once(team):
     assert person.ask("GET", "/v1/users") and person.ask("GET", "/v1/whoami")["role"] == "admin"
     team.chief.ask("POST", f"/v1/users/{person.name}:role", {"role": "auditor"})
     person.refused("GET", "/v1/users", **FORBIDDEN)
-    assert person.ask("GET", "/v1/policies")
+    assert person.ask("GET", "/v1/edges")
     team.server.kill()
     team.server.start()
     person.refused("GET", "/v1/users", **FORBIDDEN)
     assert person.ask("GET", "/v1/whoami")["role"] == "auditor"
     team.chief.ask("POST", f"/v1/users/{person.name}:role", {"role": "member"})
-    person.refused("GET", "/v1/policies", **FORBIDDEN)
+    person.refused("GET", "/v1/edges", **FORBIDDEN)
     refused = team.chief.refused("POST", f"/v1/users/{person.name}:role", {"role": "king"}, status=422, code="SCHEMA_INVALID")
     assert refused["errors"][0]["path"] == "/role"
 

@@ -23,7 +23,7 @@ pub use cedar::CedarView;
 pub use checks::{Check, ChecksView};
 pub use graphs::{Grant, GraphsView};
 pub use holds::{HoldsView, StandingHold};
-pub use identity::{Agent, IdentityView, Key, Resource, User};
+pub use identity::{Agent, IdentityView, Key, PrincipalKind, Resource, User};
 pub use index::{Index, Passage};
 pub use items::{Class, ClassLists, Item, ItemsView, Moment, Row, SeenRows, Version};
 pub use lexical::{Fields, Held, LexicalView, Scope};

@@ -5,7 +5,7 @@ use crate::ports::TokenKeys;
 use crate::{Engine, identity};
 use std::sync::Arc;
 use tabellion_core::access::{
-    Caller, Claims, Distrust, Jwt, TokenRules, authenticate, invoke, recognise, unauthenticated,
+    Caller, Claims, Distrust, Jwt, TokenRules, authenticate, invoke, is_name, recognise, unauthenticated,
 };
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::id::{KeyId, TenantId};
@@ -17,6 +17,8 @@ pub struct Issuer {
     pub rules: TokenRules,
     /// Its public keys.
     pub keys: Arc<dyn TokenKeys>,
+    /// Whether a user whom a valid token names and nobody here knows is made, as a member.
+    pub creates_users: bool,
 }
 
 /// A caller, and how long what proved it holds.
@@ -34,6 +36,8 @@ pub(crate) enum Denied {
     Refused(Refusal),
     /// The issuer may have a newer key.
     UnknownKey,
+    /// A valid token of an issuer for whom users are made names a user of this tenant that is not there yet.
+    UnknownUser(TenantId, String),
 }
 
 impl From<Refusal> for Denied {
@@ -63,6 +67,7 @@ impl Denied {
         match self {
             Self::Refused(refusal) => refusal,
             Self::UnknownKey => Distrust::UnknownKey.refusal(),
+            Self::UnknownUser(..) => unauthenticated(),
         }
     }
 }
@@ -90,13 +95,17 @@ impl Engine {
     }
 
     pub(crate) async fn proven(&self, credential: &str) -> Result<Proven, Refusal> {
-        match (self.prove(credential), self.inner.issuer.get()) {
-            (Err(Denied::UnknownKey), Some(issuer)) => {
-                issuer.keys.renew().await;
-                self.prove(credential).map_err(Denied::refusal)
-            }
-            (answer, _) => answer.map_err(Denied::refusal),
+        let mut answer = self.prove(credential);
+        if let (Err(Denied::UnknownKey), Some(issuer)) = (&answer, self.inner.issuer.get()) {
+            issuer.keys.renew().await;
+            answer = self.prove(credential);
         }
+        if let Err(Denied::UnknownUser(tenant, name)) = &answer {
+            let tenant = self.inner.tenants.read().get(tenant).cloned();
+            identity::admit_user(&*tenant.ok_or_else(unauthenticated)?, name).await?;
+            answer = self.prove(credential);
+        }
+        answer.map_err(Denied::refusal)
     }
 
     fn prove(&self, credential: &str) -> Result<Proven, Denied> {
@@ -145,11 +154,11 @@ impl Engine {
     fn by_token(&self, token: &Jwt<'_>, now: Timestamp) -> Result<Proven, Denied> {
         let issuer = self.inner.issuer.get().ok_or_else(unauthenticated)?;
         let claims = token.claims(&issuer.keys.known(), &issuer.rules, now)?;
-        let caller = self.named(&claims, now)?;
+        let caller = self.named(&claims, issuer.creates_users, now)?;
         Ok(Proven { caller, key: None, expires_at: Some(claims.expires_at) })
     }
 
-    fn named(&self, claims: &Claims, now: Timestamp) -> Result<Caller, Refusal> {
+    fn named(&self, claims: &Claims, creates_users: bool, now: Timestamp) -> Result<Caller, Denied> {
         let id = claims.tenant.parse::<TenantId>().ok();
         let tenants = self.inner.tenants.read();
         let tenant = match id {
@@ -158,6 +167,12 @@ impl Engine {
                 .values()
                 .find(|tenant| tenant.shared.views.read().identity.tenant_name() == claims.tenant),
         };
-        recognise(&tenant.ok_or_else(unauthenticated)?.shared.views.read(), claims, now)
+        let tenant = tenant.ok_or_else(unauthenticated)?;
+        let views = tenant.shared.views.read();
+        // Only what can be a name: an id that nobody has is nobody, now and later.
+        if creates_users && views.identity.find_user(&claims.user).is_none() && is_name(&claims.user) {
+            return Err(Denied::UnknownUser(tenant.shared.tenant, claims.user.clone()));
+        }
+        Ok(recognise(&views, claims, now)?)
     }
 }

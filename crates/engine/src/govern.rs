@@ -1,5 +1,7 @@
 //! What people set: policies and schemas, agents that may not write, items under suspicion (GOV-2.1, 11.9, 11.10).
 
+mod own;
+
 use crate::change::{Change, checked, moderated};
 use crate::read::item_id;
 use crate::reply::{ChangeStatus, Changed, Quarantined, Reverted, Skipped};
@@ -60,9 +62,8 @@ pub(crate) async fn set_policy(
     body: Value,
 ) -> Result<String, Refusal> {
     let result = match checked_policy(tenant, call, name, body) {
-        Ok(payload) => {
-            set(tenant, call, Event::PolicySet, payload, Touch::Name("policy", name.to_owned()), "set_policy")
-                .await
+        Ok((name, payload)) => {
+            set(tenant, call, Event::PolicySet, payload, Touch::Name("policy", name), "set_policy").await
         }
         Err(refusal) => Err(refusal),
     };
@@ -72,13 +73,23 @@ pub(crate) async fn set_policy(
     }
 }
 
-fn checked_policy(tenant: &Tenant, call: &Call, name: &str, body: Value) -> Result<Payload, Refusal> {
-    call.caller.must(Power::Policies)?;
+/// The policy and the name that it is kept under.
+fn checked_policy(
+    tenant: &Tenant,
+    call: &Call,
+    name: &str,
+    body: Value,
+) -> Result<(String, Payload), Refusal> {
+    let is_own = !call.caller.may(Power::Policies);
+    if is_own {
+        own::may_have(call)?;
+    }
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte);
     if name.is_empty() || name.len() > NAME_CHARS_MAX || !name.bytes().all(fits) {
         let fault = Fault::new("/id", Code::ConstraintViolation, "1 to 64 of a-z 0-9 _ . -");
         return Err(Refusal::new(Code::SchemaInvalid, "a policy needs a plain name").with(vec![fault]));
     }
+    let name = if is_own { own::kept_name(call, name) } else { name.to_owned() };
     let policy = Policy::deserialize(&body).map_err(|error| {
         let fault = misfit_of_policy(&body, &error.to_string());
         let place = if fault.path.is_empty() { "the policy" } else { fault.path.as_str() };
@@ -86,13 +97,16 @@ fn checked_policy(tenant: &Tenant, call: &Call, name: &str, body: Value) -> Resu
         let message = format!("this is no policy: {place} must be {expected}");
         Refusal::new(Code::SchemaInvalid, message).with(vec![fault])
     })?;
-    if let Policy::Cedar { text } = &policy {
-        crate::cedar::checked(tenant, call, name, text)?;
+    if is_own {
+        own::is_within_scope(tenant, call, (&name, &policy))?;
     }
-    let policy = settled(tenant, name, policy)?;
+    if let Policy::Cedar { text } = &policy {
+        crate::cedar::checked(tenant, call, &name, text)?;
+    }
+    let policy = settled(tenant, &name, policy)?;
     let body = serde_json::to_vec(&policy)
         .map_err(|_| Refusal::new(Code::Internal, "the policy has no JSON form"))?;
-    Ok(Payload::Policy { name: name.to_owned(), body: body.into() })
+    Ok((name.clone(), Payload::Policy { name, body: body.into() }))
 }
 
 /// Says which member of a policy could not be read, and why. A policy is read by its kind, and then serde does not tell where
@@ -234,25 +248,35 @@ pub(crate) async fn remove_policy(
     reason: Option<String>,
 ) -> Result<String, Refusal> {
     let plan = || {
-        call.caller.must(Power::Policies)?;
+        let name = match call.caller.may(Power::Policies) {
+            true => name.to_owned(),
+            false => own::may_have(call).map(|()| own::kept_name(call, name))?,
+        };
         checked(reason.as_deref())?;
         let known = tenant.shared.views.read().policies.all().any(|(one, _)| one == name);
-        if known { Ok(()) } else { Err(Refusal::new(Code::NotFound, "no such policy")) }
+        if known { Ok(name) } else { Err(Refusal::new(Code::NotFound, "no such policy")) }
     };
-    if let Err(refusal) = plan() {
-        return Err(tenant.refused(call, "remove_policy", Vec::new(), refusal).await);
-    }
-    let payload = Payload::Policy { name: name.to_owned(), body: Vec::new().into() };
-    set(tenant, call, Event::PolicySet, payload, Touch::Name("policy", name.to_owned()), "remove_policy")
-        .await
+    let name = match plan() {
+        Ok(name) => name,
+        Err(refusal) => return Err(tenant.refused(call, "remove_policy", Vec::new(), refusal).await),
+    };
+    let payload = Payload::Policy { name: name.clone(), body: Vec::new().into() };
+    set(tenant, call, Event::PolicySet, payload, Touch::Name("policy", name), "remove_policy").await
 }
 
-/// Every policy, by name.
+/// Every policy, by name, for auditors and those who set policies; their own for everybody else.
 pub(crate) async fn policies(tenant: &Tenant, call: &Call) -> Result<Vec<(String, Policy)>, Refusal> {
+    let sees_all = [Power::Audit, Power::Policies].into_iter().any(|power| call.caller.may(power));
     let all = || {
-        tenant.shared.views.read().policies.all().map(|(name, policy)| (name.to_owned(), policy)).collect()
+        let views = tenant.shared.views.read();
+        let shown = views.policies.all().filter_map(|(name, policy)| {
+            let name = if sees_all { Some(name) } else { own::shown_name(call, name) };
+            Some((name?.to_owned(), policy))
+        });
+        shown.collect()
     };
-    let result = call.caller.must_audit().map(|()| all());
+    let allowed = if sees_all { Ok(()) } else { own::may_have(call) };
+    let result = allowed.map(|()| all());
     tenant.read_done(call, "list_policies", Vec::new(), result).await
 }
 
@@ -301,7 +325,12 @@ async fn set(
         Touch::Item(item) => vec![item.to_string()],
         Touch::Name("agent", id) => vec![id.clone()],
         // Names are texts that a caller made up, and texts are not kept in the clear.
-        _ => Vec::new(),
+        Touch::Name(..)
+        | Touch::Token(_)
+        | Touch::Request(_)
+        | Touch::Key(_)
+        | Touch::Print(_)
+        | Touch::Review(_) => Vec::new(),
     };
     let trail = tenant.row(call, action, "ok", ids);
     let proposal =

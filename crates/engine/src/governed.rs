@@ -99,7 +99,7 @@ impl Engine {
     /// Sets a policy in place of the one of the same name.
     ///
     /// # Errors
-    /// When the caller is no admin, or the body is no policy.
+    /// When the body is no policy, or the caller may not manage policies and it is not one for their own scope that only tightens.
     pub async fn set_policy(&self, call: &Call, name: &str, body: Value) -> Result<String, Refusal> {
         govern::set_policy(&*self.tenant(call)?, call, name, body).await
     }
@@ -117,10 +117,10 @@ impl Engine {
         govern::remove_policy(&*self.tenant(call)?, call, name, reason).await
     }
 
-    /// Lists policies by name.
+    /// Lists policies by name: all of them for auditors and admins, their own for other people.
     ///
     /// # Errors
-    /// When the caller is neither auditor nor admin.
+    /// When an agent without these powers asks.
     pub async fn policies(&self, call: &Call) -> Result<Vec<(String, Policy)>, Refusal> {
         govern::policies(&*self.tenant(call)?, call).await
     }

@@ -5,9 +5,9 @@ use crate::reply::{
     AgentReply, HoldReply, KeyReply, NewAgent, NewKey, ResourceReply, RevokedKey, SuspensionReply, UserReply,
     WhoAmI,
 };
-use crate::sequencer::{Objection, Proposal, Touch};
+use crate::sequencer::{Objection, Proposal, Touch, TrailDraft};
 use crate::tenant::Tenant;
-use tabellion_core::access::{Power, Role};
+use tabellion_core::access::{NAME_RULE, Power, Role, is_name, look};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::GateName;
@@ -16,14 +16,14 @@ use tabellion_core::log::{Actor, AgentStatus, Event, IssuedKey, Lsn, Payload, Pr
 use tabellion_core::seal::Secret;
 use tabellion_core::text::{LEGIBLE, is_legible};
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Agent, Key, Resource, StandingHold, User, Views};
+use tabellion_core::view::{Agent, Key, PrincipalKind, Resource, StandingHold, User, Views};
 
 /// The built-in agent of keys that name none.
 pub(crate) const DIRECT: &str = "direct";
 /// The first user of a tenant.
 pub(crate) const ADMIN: &str = "admin";
 
-const NAME_MAX: usize = 64;
+const FAMILY_MAX: usize = 64;
 const DESCRIPTION_CHARS_MAX: usize = 1_024;
 
 /// A fresh API key: 256 random bits behind a prefix that scanners know.
@@ -86,10 +86,8 @@ pub(crate) async fn create_user(
         let words = Principal { name: checked(name)?, ..Principal::default() };
         Ok((Event::UserCreated { user, role }, words, user.to_string()))
     };
-    let id = create(tenant, call, "create_user", "user", plan(), |views, name| {
-        views.identity.find_user(name).is_some()
-    })
-    .await?;
+    let row = |outcome: &str, ids| tenant.row(call, "create_user", outcome, ids);
+    let id = create(tenant, call.caller.actor(), &row, PrincipalKind::User, plan()).await?;
     let views = tenant.shared.views.read();
     views.identity.find_user(&id).map(|user| user_reply(&views, user)).ok_or_else(Refusal::not_found)
 }
@@ -109,10 +107,8 @@ pub(crate) async fn create_agent(tenant: &Tenant, call: &Call, new: NewAgent) ->
         let words = Principal { name: checked(&name)?, kind, family, ..Principal::default() };
         Ok((Event::AgentCreated { agent, trust_declared }, words, agent.to_string()))
     };
-    let id = create(tenant, call, "create_agent", "agent", plan(), |views, name| {
-        views.identity.find_agent(name).is_some()
-    })
-    .await?;
+    let row = |outcome: &str, ids| tenant.row(call, "create_agent", outcome, ids);
+    let id = create(tenant, call.caller.actor(), &row, PrincipalKind::Agent, plan()).await?;
     let views = tenant.shared.views.read();
     views
         .identity
@@ -135,41 +131,78 @@ pub(crate) async fn create_resource(
         let words = Principal { name: checked(name)?, kind, description, ..Principal::default() };
         Ok((Event::ResourceCreated { resource }, words, resource.to_string()))
     };
-    let taken = |views: &Views, name: &str| views.identity.find_resource(name).is_some();
-    let id = create(tenant, call, "create_resource", "resource", plan(), taken).await?;
+    let row = |outcome: &str, ids| tenant.row(call, "create_resource", outcome, ids);
+    let id = create(tenant, call.caller.actor(), &row, PrincipalKind::Resource, plan()).await?;
     let views = tenant.shared.views.read();
     let found = views.identity.find_resource(&id);
     found.map(|resource| resource_reply(&views, resource)).ok_or_else(Refusal::not_found)
 }
 
-/// Makes a principal whose name must be free, and tells its id.
+/// Makes a user on first sight of a valid token of the trusted issuer (AM-14). Another request may have been quicker: then the
+/// user is there.
+pub(crate) async fn admit_user(tenant: &Tenant, name: &str) -> Result<(), Refusal> {
+    let user = UserId::from_bytes(tenant.entropy.bytes());
+    let plan = checked(name).map(|name| {
+        let words = Principal { name, ..Principal::default() };
+        (Event::UserCreated { user, role: Role::Member }, words, user.to_string())
+    });
+    let row = |outcome: &str, ids| tenant.server_row("create_user", outcome, ids);
+    match create(tenant, Actor::SERVER, &row, PrincipalKind::User, plan).await {
+        Ok(_) => Ok(()),
+        Err(refusal) if refusal.code == Code::NameTaken => Ok(()),
+        Err(refusal) if refusal.code == Code::NameConfusable => {
+            // Who comes with a token learns no names of others.
+            let message = "the user of this token looks like another user here; an admin can make it under another name";
+            Err(Refusal::new(Code::NameConfusable, message))
+        }
+        Err(refusal) => Err(refusal),
+    }
+}
+
+/// Makes a principal whose name must be free and look like no other, and tells its id.
 async fn create(
     tenant: &Tenant,
-    call: &Call,
-    action: &str,
-    kind: &'static str,
+    actor: Actor,
+    row: &(dyn Fn(&str, Vec<String>) -> TrailDraft + Sync),
+    kind: PrincipalKind,
     plan: Result<(Event, Principal, String), Refusal>,
-    taken: fn(&Views, &str) -> bool,
 ) -> Result<String, Refusal> {
     let (event, words, id) = match plan {
         Ok(plan) => plan,
-        Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
+        Err(refusal) => {
+            tenant.sequencer.trail_now(row(refusal.code.as_str(), Vec::new())).await?;
+            return Err(refusal);
+        }
     };
     let name = words.name.clone();
-    let draft = tenant.draft(call.caller.actor(), event, Some(&Payload::Principal(words)))?;
-    let touches = vec![Touch::Name(kind, name.clone())];
-    let check = move |views: &Views, _: Timestamp| {
-        if taken(views, &name) {
-            let fault = Fault::new("/name", Code::NameTaken, format!("a name that no {kind} has"));
-            return Err(Refusal::new(Code::NameTaken, format!("another {kind} has this name"))
-                .with(vec![fault])
-                .into());
-        }
-        Ok(())
-    };
-    let trail = tenant.row(call, action, "ok", vec![id.clone()]);
+    let draft = tenant.draft(actor, event, Some(&Payload::Principal(words)))?;
+    // By its look, so that of two names that look alike in one batch the second is asked again.
+    let touches = vec![Touch::Name(kind.as_str(), look(&name))];
+    let check = move |views: &Views, _: Timestamp| Ok(is_free(views, kind, &name)?);
+    let trail = row("ok", vec![id.clone()]);
     commit(tenant, Proposal { drafts: vec![draft], touches, check: Box::new(check), trail }).await?;
     Ok(id)
+}
+
+/// Refuses a name that another principal of the kind has, or that looks like such a one.
+fn is_free(views: &Views, kind: PrincipalKind, name: &str) -> Result<(), Refusal> {
+    let kind_word = kind.as_str();
+    let has_it = match kind {
+        PrincipalKind::User => views.identity.find_user(name).is_some(),
+        PrincipalKind::Agent => views.identity.find_agent(name).is_some(),
+        PrincipalKind::Resource => views.identity.find_resource(name).is_some(),
+    };
+    let (code, message) = match views.identity.looks_like(kind, name) {
+        _ if has_it => (Code::NameTaken, format!("another {kind_word} has this name")),
+        None => return Ok(()),
+        // Whoever makes principals may list them all, and so may see this one.
+        Some(other) => {
+            (Code::NameConfusable, format!("this name looks like that of the {kind_word} `{other}`"))
+        }
+    };
+    let fault =
+        Fault::new("/name", code, format!("a name that no {kind_word} has, and that looks like no other"));
+    Err(Refusal::new(code, message).with(vec![fault]))
 }
 
 async fn commit(tenant: &Tenant, proposal: Proposal) -> Result<Lsn, Refusal> {
@@ -520,17 +553,9 @@ fn invalid(path: &str, expected: String) -> Refusal {
     )])
 }
 
-/// A name that can stand wherever an id can: short, without spaces, and not the form of an id.
+/// A name that can stand wherever an id can.
 pub(crate) fn checked(name: &str) -> Result<String, Refusal> {
-    let first = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-    let rest = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._@-".contains(&byte));
-    let is_id = ["usr_", "agt_", "res_", "key_", "tnt_"]
-        .iter()
-        .any(|prefix| name.starts_with(prefix) && name.len() == 30);
-    if first && rest && !is_id && name.len() <= NAME_MAX {
-        return Ok(name.to_owned());
-    }
-    Err(invalid("/name", "1 to 64 of A-Z a-z 0-9 . _ @ -, beginning with a letter or digit".to_owned()))
+    if is_name(name) { Ok(name.to_owned()) } else { Err(invalid("/name", NAME_RULE.to_owned())) }
 }
 
 /// The name of a family of models, the same however it is spelt.
@@ -538,7 +563,7 @@ fn family_name(name: &str) -> Result<String, Refusal> {
     let plain = name.trim().to_ascii_lowercase();
     let first = plain.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
     let rest = plain.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
-    if first && rest && plain.len() <= NAME_MAX {
+    if first && rest && plain.len() <= FAMILY_MAX {
         return Ok(plain);
     }
     Err(invalid("/family", "1 to 64 of a-z 0-9 . _ -, beginning with a letter or digit".to_owned()))

@@ -76,7 +76,7 @@ use reply::{
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use tabellion_core::access::Caller;
+use tabellion_core::access::{Caller, look};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::WriteDraft;
 use tabellion_core::id::TenantId;
@@ -367,8 +367,9 @@ impl Engine {
                 .tenants
                 .read()
                 .values()
-                .any(|tenant| tenant.shared.views.read().identity.tenant_name() == name);
-            if taken { Err(Refusal::new(Code::NameTaken, "another tenant has this name")) } else { Ok(name) }
+                .any(|tenant| look(tenant.shared.views.read().identity.tenant_name()) == look(&name));
+            let message = "another tenant has this name, or one that looks like it";
+            if taken { Err(Refusal::new(Code::NameTaken, message)) } else { Ok(name) }
         };
         let name = match plan() {
             Ok(name) => name,

@@ -63,7 +63,7 @@ async fn trusting() -> (Bench, Arc<Keys>) {
     let keys = Arc::new(Keys::default());
     let leeway = Period::from_secs(0);
     let rules = TokenRules { issuer: ISSUER.to_owned(), audience: "memory".to_owned(), leeway };
-    bench.engine.trust(Issuer { rules, keys: Arc::clone(&keys) as Arc<dyn TokenKeys> });
+    bench.engine.trust(Issuer { rules, keys: Arc::clone(&keys) as Arc<dyn TokenKeys>, creates_users: false });
     (bench, keys)
 }
 

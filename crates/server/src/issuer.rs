@@ -8,7 +8,7 @@ use tabellion_engine::{Engine, Issuer};
 use tokio::runtime::Handle;
 
 /// The issuer whose tokens are taken, as configured: nobody yet, or one.
-pub struct Trusted(Option<(TokenRules, Arc<Jwks>)>);
+pub struct Trusted(Option<(TokenRules, Arc<Jwks>)>, bool);
 
 impl Trusted {
     /// The issuer that is configured, if one is. Reads a file; asks no address.
@@ -16,13 +16,13 @@ impl Trusted {
     /// # Errors
     /// When the file holds no keys, or the certificates to trust cannot be read.
     pub fn open(identity: &Identity) -> Result<Self, ConfigError> {
-        identity.open().map(Self)
+        identity.open().map(|issuer| Self(issuer, identity.create_users))
     }
 
     /// Has an engine take its tokens. Its keys are kept up to date by a task of this runtime, for as long as that lasts.
     pub fn by(self, engine: &Engine, runtime: &Handle) {
         let Some((rules, keys)) = self.0 else { return };
         runtime.spawn(Arc::clone(&keys).keep());
-        engine.trust(Issuer { rules, keys });
+        engine.trust(Issuer { rules, keys, creates_users: self.1 });
     }
 }

@@ -1,7 +1,7 @@
 //! Principals and credentials, and the epoch that moves with every change to them.
 
 use super::Opened;
-use crate::access::Role;
+use crate::access::{Role, look};
 use crate::canonical::Hash;
 use crate::id::{AgentId, KeyId, ResourceId, TenantId, UserId};
 use crate::log::{Entry, Event, IssuedKey, Principal};
@@ -105,6 +105,32 @@ pub struct IdentityView {
     keys: Vec<Key>,
     #[cbor(skip)]
     key_of: HashMap<Hash, usize>,
+    /// The first name of each look, by the kind of principal.
+    #[cbor(skip)]
+    looks: HashMap<(PrincipalKind, String), String>,
+}
+
+/// What a principal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PrincipalKind {
+    /// A user.
+    User,
+    /// An agent.
+    Agent,
+    /// A resource.
+    Resource,
+}
+
+impl PrincipalKind {
+    /// The word for it, in messages.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Agent => "agent",
+            Self::Resource => "resource",
+        }
+    }
 }
 
 impl IdentityView {
@@ -189,7 +215,20 @@ impl IdentityView {
     /// A resource by id or name.
     #[must_use]
     pub fn find_resource(&self, id_or_name: &str) -> Option<&Resource> {
-        self.resources.iter().find(|one| one.words.name == id_or_name || one.id.to_string() == id_or_name)
+        match id_or_name.parse::<ResourceId>() {
+            Ok(id) => self.resources.iter().find(|one| one.id == id),
+            Err(_) => self.resources.iter().find(|one| one.words.name == id_or_name),
+        }
+    }
+
+    /// The name of the principal of this kind that a name looks like, or is.
+    #[must_use]
+    pub fn looks_like(&self, kind: PrincipalKind, name: &str) -> Option<&str> {
+        self.looks.get(&(kind, look(name))).map(String::as_str)
+    }
+
+    fn note_look(&mut self, kind: PrincipalKind, name: &str) {
+        self.looks.entry((kind, look(name))).or_insert_with(|| name.to_owned());
     }
 
     /// A credential by id, whether it is live or not.
@@ -232,12 +271,15 @@ impl IdentityView {
                 self.name = words.name;
             }
             Event::UserCreated { user, role } => {
+                self.note_look(PrincipalKind::User, &words.name);
                 self.users.push(User { id: *user, name: words.name, role: *role, created_at });
             }
             Event::AgentCreated { agent, trust_declared } => {
+                self.note_look(PrincipalKind::Agent, &words.name);
                 self.agents.push(Agent { id: *agent, words, trust_declared: *trust_declared, created_at });
             }
             Event::ResourceCreated { resource } => {
+                self.note_look(PrincipalKind::Resource, &words.name);
                 self.resources.push(Resource { id: *resource, words, created_at })
             }
             Event::KeyIssued(issued) => {
@@ -288,5 +330,13 @@ impl IdentityView {
 
     pub(super) fn index(&mut self) {
         self.key_of = self.keys.iter().enumerate().map(|(row, key)| (key.issued.fingerprint, row)).collect();
+        let users = self.users.iter().map(|user| (PrincipalKind::User, user.name.clone()));
+        let agents = self.agents.iter().map(|agent| (PrincipalKind::Agent, agent.words.name.clone()));
+        let resources = self.resources.iter().map(|one| (PrincipalKind::Resource, one.words.name.clone()));
+        let names: Vec<(PrincipalKind, String)> = users.chain(agents).chain(resources).collect();
+        self.looks.clear();
+        for (kind, name) in names {
+            self.note_look(kind, &name);
+        }
     }
 }

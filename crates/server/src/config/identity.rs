@@ -37,6 +37,8 @@ pub struct Identity {
     pub reload_seconds: u64,
     /// How long it may take to answer.
     pub seconds_max: u64,
+    /// Whether a user whom a valid token names and nobody knows is made, as a member.
+    pub create_users: bool,
 }
 
 impl Default for Identity {
@@ -51,6 +53,7 @@ impl Default for Identity {
             renew_seconds: 30,
             reload_seconds: 300,
             seconds_max: 5,
+            create_users: false,
         }
     }
 }

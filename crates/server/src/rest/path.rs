@@ -179,6 +179,8 @@ impl<S: Sync + Send> FromRequestParts<S> for Id {
         let Some((_, word)) = segment.rsplit_once(':') else { return Ok(Self(segment)) };
         match family.and_then(|family| family.verb(word)) {
             Some(_) => Err(not_allowed(METHODS_OF_A_VERB)),
+            // A name may hold a colon, an id never does.
+            None if may_be_name(parts) => Ok(Self(segment)),
             None => Err(Refused(no_such_path()).into_response()),
         }
     }
@@ -195,6 +197,13 @@ impl<S: Sync + Send, V: Verb> FromRequestParts<S> for Verbed<V> {
             None => Err(Refused(no_such_path()).into_response()),
         }
     }
+}
+
+/// Whether what a path names may be named by its name.
+fn may_be_name(parts: &Parts) -> bool {
+    let matched = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
+    let families = ["/v1/users/{id}", "/v1/agents/{id}", "/v1/resources/{id}"];
+    matched.is_some_and(|path| families.iter().any(|family| path.starts_with(family)))
 }
 
 /// An edge of an access graph: which graph, from whom, to what.

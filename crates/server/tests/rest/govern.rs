@@ -145,7 +145,12 @@ async fn what_people_set_is_listed() {
     let listed = server.get("/v1/policies").await.expect(200);
     let expected = json!({"id": "canon", "kind": "write_path", "strictness": "strict", "namespace": "canon"});
     assert_eq!(listed, json!({"policies": [expected]}));
-    ana.get("/v1/policies").await.refused(403, "FORBIDDEN");
+    assert_eq!(
+        ana.get("/v1/policies").await.expect(200),
+        json!({"policies": []}),
+        "her own, of which there is none"
+    );
+    bot.get("/v1/policies").await.refused(403, "FORBIDDEN");
     let lax = json!({"text": "a", "namespace": "canon", "write_policy": "open"});
     ana.post("/v1/items", lax).await.refused(403, "POLICY_TOO_LAX");
 

@@ -53,8 +53,8 @@ text_type! {
     PendingIdText, "PendingId", id("^(rev|def)_");
     VersionIdText, "VersionId", id("^ver_");
     HeadIdText, "ItemOrVersionId", id("^(itm|ver)_");
-    NameText, "Name", text().pattern(Some("^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"));
-    ReferenceText, "Reference", text().min_length(Some(1)).max_length(Some(128)).pattern(Some(r"\S"));
+    NameText, "Name", text().min_length(Some(1)).max_length(Some(256)).pattern(Some(r"^\S(.*\S)?$")).description(Some("printable text in normal form NFC, at most 256 bytes, that looks like no other name"));
+    ReferenceText, "Reference", text().min_length(Some(1)).max_length(Some(256)).pattern(Some(r"\S"));
     TagText, "Tag", text().min_length(Some(1)).max_length(Some(64)).pattern(Some(r"\S"));
     NodeText, "Node", text().min_length(Some(1)).max_length(Some(256)).pattern(Some(r"\S"));
     ReasonText, "Reason", text().max_length(Some(1024));

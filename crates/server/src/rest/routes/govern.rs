@@ -18,7 +18,8 @@ use tabellion_engine::Call;
 
 /// Set a policy
 ///
-/// For admins. It takes the place of the one of the same name.
+/// It takes the place of the one of the same name. Without `manage_policies` a person sets policies of sharing for their own scope alone,
+/// which only tighten.
 #[utoipa::path(
     put, path = "/v1/policies/{id}", tag = "governance", request_body = PolicyBody,
     params(("id" = PolicyNameText, Path, description = "its name")),
@@ -41,7 +42,7 @@ pub(crate) async fn set_policy(
 
 /// Take a policy away
 ///
-/// Needs `manage_policies`.
+/// Needs `manage_policies`, but for a person's own.
 #[utoipa::path(
     delete, path = "/v1/policies/{id}", tag = "governance", request_body = ReasonBody,
     params(("id" = PolicyNameText, Path, description = "its name")),
@@ -63,7 +64,7 @@ pub(crate) async fn remove_policy(
 
 /// List policies
 ///
-/// For auditors and admins.
+/// All of them for auditors and those who manage policies, their own for other people.
 #[utoipa::path(
     get, path = "/v1/policies", tag = "governance",
     responses((status = 200, description = "all policies", body = PoliciesBody))

@@ -175,7 +175,9 @@ mod tests {
         let (first, second) = (bench.agent("ana", "first").await, bench.agent("ana", "second").await);
         let listens = |on: &str| json!({"text": format!("The gateway listens on {on}")});
         let known = bench.write(&first, listens("10.1.2.3")).await.unwrap();
-        let told = bench.write(&second, listens("10.1.2.4")).await;
+        let mut other = listens("10.1.2.4");
+        other["on_conflict"] = json!("reject");
+        let told = bench.write(&second, other).await;
         assert_eq!(told.unwrap_err().code, Code::Contradiction);
         REDACTED.set(Classes::from(Class::Ip));
         for guess in ["10.1.2.4", "10.1.2.3", "10.9.8.7"] {

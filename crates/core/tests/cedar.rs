@@ -344,7 +344,7 @@ fn administration_follows_roles_and_policies() {
     assert_eq!((has(&world, ANA), has(&world, BOB)), (Power::ALL.to_vec(), vec![]));
     for (role, brings) in [
         (BuiltIn::Steward, vec![Power::Graphs, Power::Policies]),
-        (BuiltIn::TenantAdmin, vec![Power::Principals, Power::Roles]),
+        (BuiltIn::TenantAdmin, vec![Power::Principals, Power::Roles, Power::Import]),
         (BuiltIn::Auditor, vec![Power::Audit]),
     ] {
         world.assign(role.id(), Holder::User(BOB), None);

@@ -41,7 +41,7 @@ pub(super) struct Reader<'a> {
     /// Names a limit or a target, which does not.
     limited: bool,
     /// A colon stands for the verb.
-    noted: bool,
+    noted: Option<usize>,
     /// "has been doing": no single event.
     lasting: bool,
     /// Before which token the last denial stands.
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
             said: false,
             measured: false,
             limited: false,
-            noted: false,
+            noted: None,
             lasting: false,
             denied_at: None,
         }
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
             self.out.flags |= PERIODIC;
         }
         if text == ":" {
-            self.noted = true;
+            self.noted = Some(self.out.values.len());
             if self.noun == SLOT_NAME {
                 self.noun = SLOT_ANY;
             }
@@ -511,7 +511,8 @@ impl<'a> Reader<'a> {
         if self.measured && !self.limited && !self.out.values.is_empty() {
             self.out.flags |= READING;
         }
-        if self.noted && !self.limited && self.noun == 0 && !self.out.values.is_empty() {
+        let value_behind_colon = self.noted.is_some_and(|before| self.out.values.len() > before);
+        if value_behind_colon && !self.limited && self.noun == 0 {
             self.out.flags |= NOTE;
         }
         if self.is_reversed() {

@@ -192,9 +192,10 @@ def test_the_master_key_can_be_kept_outside(bin, tmp_path):
         for path in directory.rglob("*")
         if path.is_file() and (path.name == "master.key" or master.encode() in path.read_bytes())
     ]
-    for env in {}, {"TABELLION_MASTER_KEY": "5b" * 32}, {"TABELLION_MASTER_KEY": "short"}:
+    other, short = {"TABELLION_MASTER_KEY": "5b" * 32}, {"TABELLION_MASTER_KEY": "short"}
+    for env, expected in ({}, 3), (other, 3), (short, 1):
         code, _, complained = run(bin, "serve", "--data", directory, "--listen", f"127.0.0.1:{free_port()}", env=env)
-        assert code == 1 and re.search(r"master|MASTER", complained) and "panicked" not in complained, complained
+        assert code == expected and re.search(r"master|MASTER", complained) and "panicked" not in complained, complained
     with Server(bin, directory, env={"TABELLION_MASTER_KEY": master}) as server:
         assert len(Caller(server, ana.key).found("sealed")) == 1
 

@@ -31,7 +31,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 LOGS = ("memory", "audit")
 LOSS_ACCEPTED = 33  # the variant of an event
-LOST_PARTS = ["memory log", "audit log", "waiting writes", "witness", "data keys"]
+LOST_PARTS = ["memory log", "audit log", "waiting writes", "witness"]
 TILE_LEVELS = (8, 16, 24)
 CBOR_DEPTH_MAX = 64
 AMBIGUOUS_MAX = 8  # entries between two heads whose body and leaf disagree, all combinations of which are tried

@@ -1,6 +1,6 @@
 //! The tenants of a data directory as the engine opens, and the first entries of a new one.
 
-use crate::integrity::{Survey, last_used_key};
+use crate::integrity::Survey;
 use crate::tenant::{Tenant, TenantOptions};
 use crate::witness::Witness;
 use crate::{Engine, StartFault, identity};
@@ -88,12 +88,6 @@ impl Files {
             Founding::Done => SqliteStore::open_existing(&log),
         };
         let store = store.map_err(|error| at(&log, &error))?;
-        let used = last_used_key(&store).map_err(|error| at(&log, &error))?;
-        if keys.last_data_key().map_err(|error| at(&key_store, &error))? < used {
-            // An accepted loss of data keys: their numbers are not given again, and the store is ahead of the log again.
-            keys.skip_used(used);
-            keys.make_ahead(&fill).map_err(|error| at(&key_store, &error))?;
-        }
         let kept_store = KeptStore::open(Some(&kept), tenant).map_err(|error| at(&kept, &error))?;
         Ok(Self { store: Arc::new(store), keys, kept: kept_store })
     }

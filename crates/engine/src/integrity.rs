@@ -143,10 +143,7 @@ fn survey_tenants(
         None => match crate::offline::master_key(dir, None) {
             Ok(master) => Some(master),
             Err(error) => {
-                let way_out = format!(
-                    "restore {} from its backup, or give the key in TABELLION_MASTER_KEY",
-                    dir.master_key().display()
-                );
+                let way_out = format!("restore {} from its backup", dir.master_key().display());
                 found.faults.push(wrong(error.to_string(), way_out));
                 None
             }
@@ -540,10 +537,7 @@ impl TenantCheck<'_> {
                     path.display(),
                     self.dir.log(self.tenant).display()
                 );
-                self.loss(
-                    what,
-                    AcceptedLoss { part: LostPart::DataKeys, found: last, seen: used, root: None },
-                );
+                self.fault(what, "restore keys/ from its newest backup");
             }
             Ok(_) => {}
         }
@@ -551,7 +545,7 @@ impl TenantCheck<'_> {
 }
 
 /// The highest number of a data key among the newest entries of both logs.
-pub(crate) fn last_used_key(store: &SqliteStore) -> Result<u64, tabellion_store::StoreError> {
+fn last_used_key(store: &SqliteStore) -> Result<u64, tabellion_store::StoreError> {
     let mut used = 0;
     for log in LogName::ALL {
         let newest = store.newest_sealed(log, NEWEST_SEALED)?;

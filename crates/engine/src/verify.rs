@@ -8,8 +8,8 @@ use crate::witness::Witness;
 use tabellion_core::canonical::Hash;
 use tabellion_core::id::TenantId;
 use tabellion_core::log::{
-    AcceptedLoss, Entry, Event, Frontier, Head, LogName, LostPart, Lsn, Payload, SignedHead, TILE_LEVELS,
-    Tile, VerifyingKey, leaf_hash,
+    AcceptedLoss, Entry, Event, Frontier, Head, LogName, Lsn, Payload, SignedHead, TILE_LEVELS, Tile,
+    VerifyingKey, leaf_hash,
 };
 use tabellion_core::provenance::is_authentic;
 use tabellion_core::seal::{Secret, commitment};
@@ -106,9 +106,6 @@ struct LogCheck<'a> {
     good: u64,
     faults: Vec<LogFault>,
     losses: Vec<LogFault>,
-    /// Entries whose data key is gone, and the keys whose loss an entry of the log records.
-    keyless: Vec<(u64, u64)>,
-    lost_keys: Vec<std::ops::RangeInclusive<u64>>,
     /// Whether an entry is known to be wrong since the last good head: a root that then differs says nothing new.
     explained: bool,
     /// The tree as the stored hashes give it, to tell a damaged body from a damaged history.
@@ -132,8 +129,6 @@ impl<'a> LogCheck<'a> {
             good: 0,
             faults: Vec::new(),
             losses: Vec::new(),
-            keyless: Vec::new(),
-            lost_keys: Vec::new(),
             explained: false,
             stored: Frontier::default(),
         }
@@ -305,11 +300,7 @@ impl<'a> LogCheck<'a> {
             Err(error) => {
                 self.fault(Some(lsn), format!("the sealed part of entry {lsn} does not open: {error}"))
             }
-            Ok(None) => {
-                if let (Some(sealed), true) = (&entry.sealed, self.keyless.len() < FAULTS_MAX) {
-                    self.keyless.push((lsn, sealed.key));
-                }
-            }
+            Ok(None) => self.fault(Some(lsn), format!("the data key of entry {lsn} is missing")),
             Ok(Some(Payload::Version { provenance, signature, .. })) => {
                 let key = self.provenance_key.as_ref();
                 if !key.is_some_and(|key| is_authentic(&provenance, &signature, key.as_bytes())) {
@@ -395,22 +386,14 @@ impl<'a> LogCheck<'a> {
         }
     }
 
-    /// A loss that the operator accepted: told, and no fault any more.
+    /// A loss that the operator accepted.
     fn accepted(&mut self, lsn: u64, loss: &AcceptedLoss) {
         if self.losses.len() < FAULTS_MAX {
             self.losses.push(LogFault { lsn: Some(lsn), what: format!("accepted by the operator: {loss}") });
         }
-        if loss.part == LostPart::DataKeys {
-            self.lost_keys.push(loss.found.saturating_add(1)..=loss.seen);
-        }
     }
 
     fn end(&mut self, size: u64) {
-        for (lsn, key) in std::mem::take(&mut self.keyless) {
-            if !self.lost_keys.iter().any(|lost| lost.contains(&key)) {
-                self.fault(Some(lsn), format!("the data key of entry {lsn} is missing"));
-            }
-        }
         let newest = self.signed;
         if newest > size {
             self.fault(

@@ -120,12 +120,6 @@ impl KeyStore {
         last_data_key(&self.connection.lock())
     }
 
-    /// Gives no data key a number up to this one: entries of the log were sealed under them.
-    pub fn skip_used(&self, used: u64) {
-        let mut ahead = self.ahead.lock();
-        ahead.next = ahead.next.max(used.saturating_add(1));
-    }
-
     /// Moves what the write-ahead log holds into the file.
     ///
     /// # Errors

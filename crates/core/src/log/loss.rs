@@ -14,8 +14,6 @@ words! {
         2 Waiting = "waiting writes",
         /// The witness itself.
         3 Witness = "witness",
-        /// Data keys; what was sealed under them does not open any more.
-        4 DataKeys = "data keys",
     }
 }
 
@@ -26,7 +24,7 @@ pub struct AcceptedLoss {
     /// The part that lost something.
     #[n(0)]
     pub part: LostPart,
-    /// How much of it was found: entries, changes or keys.
+    /// How much of it was found: entries or changes.
     #[n(1)]
     pub found: u64,
     /// How much of it had been there before.
@@ -55,9 +53,6 @@ impl std::fmt::Display for AcceptedLoss {
                 write!(f, "waiting and refused writes were lost: {found} of {seen} changes found")
             }
             LostPart::Witness => f.write_str("the witness was lost, and with it what it knew of the logs"),
-            LostPart::DataKeys => {
-                write!(f, "data keys {} to {seen} were lost, and what they sealed", found + 1)
-            }
         }
     }
 }

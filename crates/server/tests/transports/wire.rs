@@ -190,7 +190,7 @@ async fn an_mcp_client_finds_its_way() {
     let told = mcp.post(&tenant.ana, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     assert_eq!(told.status, StatusCode::ACCEPTED);
     let tools = ask("tools/list", json!({})).await;
-    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 23);
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 24);
 
     let code = async |method: &str, params: Value| ask(method, params).await["error"]["code"].as_i64();
     assert_eq!(code("tools/call", json!({"name": "drop_items", "arguments": {}})).await, Some(-32602));

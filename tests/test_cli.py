@@ -222,17 +222,17 @@ def test_verify_finds_tampering_with_and_without_a_server(cli, offline, stopped)
     """GOV-5.1: the log verifies on its own, and a changed entry is named."""
     assert cli.json("verify")["ok"] and "all is as it was written" in cli.out("verify")
     report = offline.json("verify", "--data", stopped, "--views")
-    assert list(report) == ["ok", "tenants"] and report["ok"]
+    assert list(report) == ["ok", "start", "tenants"] and report["ok"]
     assert [log["log"] for log in report["tenants"][0]["logs"]] == ["memory", "audit"]
     public_key = cli.json("head")["public_key"]
     assert not offline.json("verify", "--data", stopped, "--public-key", public_key, code=1)["ok"]
     log = next((stopped / "tenants").iterdir()) / "log.db"
     with closing(sqlite3.connect(log)) as db, db:
         db.execute("UPDATE memory_entry SET leaf = zeroblob(32) WHERE lsn = 7")
-    report = offline.json("verify", "--data", stopped, code=1)
+    report = offline.json("verify", "--data", stopped, code=3)
     faults = [fault["lsn"] for fault in report["tenants"][0]["logs"][0]["faults"]]
     assert not report["ok"] and 7 in faults
-    assert "NOT as it was written" in offline.out("verify", "--data", stopped, code=1)
+    assert "NOT as it was written" in offline.out("verify", "--data", stopped, code=3)
 
 
 def test_rebuild_waits_for_no_server(bin, offline, stopped):
@@ -261,17 +261,17 @@ def test_doctor_says_what_is_wrong_and_how_to_mend_it(bin, cli, served, offline,
     assert str(served.process.pid) in held
     assert "not accepted" in cli.out("doctor", key="tab_none", code=1)
     assert "tabellion serve" in offline.out("doctor", code=1)
-    assert "there is no directory" in offline.out("doctor", "--data", tmp_path / "none", code=1)
+    assert "is not there" in offline.out("doctor", "--data", tmp_path / "none", code=1)
     offline.run("doctor", "--data", stopped)
 
     (stopped / "keys" / "master.key").chmod(0o644)
     assert "chmod 600" in offline.out("doctor", "--data", stopped, code=1)
     (stopped / "keys" / "master.key").chmod(0o600)
-    assert "TABELLION_MASTER_KEY" in offline.out("doctor", "--data", stopped, code=1, env={"TABELLION_MASTER_KEY": "ab" * 32})
+    assert "TABELLION_MASTER_KEY" in offline.out("doctor", "--data", stopped, code=3, env={"TABELLION_MASTER_KEY": "ab" * 32})
     log = next((stopped / "tenants").iterdir()) / "log.db"
     with closing(sqlite3.connect(log)) as db, db:
         db.execute("DELETE FROM memory_entry WHERE lsn = (SELECT max(lsn) FROM memory_entry)")
-    assert "verify --data" in offline.out("doctor", "--data", stopped, code=1)
+    assert "newest backup" in offline.out("doctor", "--data", stopped, code=3)
 
 
 def test_the_demo_tells_its_story_and_leaves_nothing(offline, tmp_path):

@@ -167,7 +167,7 @@ async fn what_people_set_is_listed() {
     bot.post("/v1/items", json!({"text": "b"})).await.expect(201);
     server.post("/v1/agents/nobody:resume", json!({"reason": "x"})).await.refused(404, "NOT_FOUND");
     server.get("/v1/agents/bot").await.expect(200);
-    server.post("/v1/agents/bot", json!({})).await.refused(404, "NOT_FOUND");
+    server.post("/v1/agents/bot", json!({})).await.refused(405, "METHOD_NOT_ALLOWED");
     let read = server.get("/v1/agents/bot:suspend").await;
     read.refused(405, "METHOD_NOT_ALLOWED");
     assert_eq!(read.headers[header::ALLOW], "POST");

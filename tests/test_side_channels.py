@@ -194,9 +194,8 @@ def test_merges_stay_within_owner_tier_and_class(team):
     assert team.two.get(mine["id"])["fields"] == {"a": 1, "f": 6}
 
 
-def test_what_is_merged_has_the_provenance_of_both(team):
-    """SHARE-46: agents, resources and evidence of both are those of the merged item, so that nobody sees it who would not
-    see both."""
+def test_what_has_another_provenance_is_not_merged(team):
+    """SHARE-46, AM-16: duplicates of different agents or resources both stay, each seen by those who saw it before."""
     name = thing()
     plain, rich = team.agent(), team.agent()
     extra = team.resource()
@@ -204,15 +203,14 @@ def test_what_is_merged_has_the_provenance_of_both(team):
         team.grant("ar", agent, team.resource_id)
     team.grant("ar", rich, extra)
     simple, full = (team.pair(team.people[0], agent) for agent in (plain, rich))
-    cited = {"source_type": "human_input", "source_uri": "chat://first", "accessed_at": "2026-01-01T00:00:00Z"}
-    first = simple.write(**red(name, tier="private", fields={"a": 1}, evidence=[cited]))
-    also = {**cited, "source_uri": "chat://second"}
-    status, merged, _ = full.call("POST", "/v1/items", red(name, tier="private", fields={"b": 2}, evidence=[also]))
-    assert (status, merged["status"], merged["id"]) == (200, "merged", first["id"]), merged
-    item = full.get(first["id"])
-    assert set(item["agents"]) == {plain, rich} and set(item["resources"]) == {team.resource_id, extra}
-    assert {one["source_uri"] for one in item["evidence"]} == {"chat://first", "chat://second"}
-    simple.refused("GET", f"/v1/items/{first['id']}", **MISSING)
+    first = simple.write(**red(name, tier="private", fields={"a": 1}))
+    status, second, _ = full.call("POST", "/v1/items", red(name, tier="private", fields={"b": 2}))
+    assert (status, second["status"]) == (201, "committed") and second["id"] != first["id"], second
+    item = full.get(second["id"])
+    assert set(item["agents"]) == {rich} and set(item["resources"]) == {team.resource_id, extra}
+    item = simple.get(first["id"])
+    assert set(item["agents"]) == {plain} and set(item["resources"]) == {team.resource_id}
+    simple.refused("GET", f"/v1/items/{second['id']}", **MISSING)
 
 
 def test_a_withdrawn_source_flags_what_others_made_of_it(team):

@@ -383,7 +383,7 @@ def test_the_command_line(debate, bin):
     assert "kept apart" in person.out("review", "list")
     page = person.out("review", "show", staged["pending_id"])
     assert STAGED in page and "kept apart until others bear it out" in page and "trust" in page
-    assert staged["id"] in agent.out("trust", *where) and "credibility" not in agent.out("trust", *where)
+    assert staged["id"][:12] in agent.out("trust", *where) and "credibility" not in agent.out("trust", *where)
     one = agent.out("trust", staged["id"])
     assert "staged" in one and "because" in one and "rho" not in one
     chief = Cli(bin, debate.server.url, debate.server.key)

@@ -114,6 +114,10 @@ fn is_next_wording((earlier, old): (&WriteRequest, &Claim), (later, new): (&Writ
     if place(earlier) != place(later) || earlier.is_utterance() || later.is_utterance() {
         return false;
     }
+    // The same write at the same time is a replay and gets the same review.
+    if earlier.content == later.content {
+        return false;
+    }
     match (earlier.replaces, later.replaces) {
         (Some(one), Some(other)) => return one == other,
         (None, None) => {}

@@ -34,6 +34,8 @@ pub(super) struct Reader<'a> {
     noun: u8,
     /// A copula was the last verb, and where its phrase began.
     copula: Option<usize>,
+    /// A place follows the copula: "is on", "is in".
+    stands: bool,
     open: bool,
     said: bool,
     /// Names something that is measured, and changes by itself.
@@ -66,6 +68,7 @@ impl<'a> Reader<'a> {
             pending: None,
             noun: 0,
             copula: None,
+            stands: false,
             open: false,
             said: false,
             measured: false,
@@ -324,6 +327,7 @@ impl<'a> Reader<'a> {
         let next = self.words.get(self.at).map_or("", |word| word.text.as_str());
         let passive = next.ends_with("ed") || self.lexicon.irregular(next).is_some_and(|(_, past)| past);
         self.lasting |= tense == Tense::Perfect && !passive;
+        self.stands = matches!(next, "on" | "in" | "at" | "under" | "with");
         self.close();
         self.copula = Some(self.out.tokens.len());
         if self.noun != 0 && self.out.slot.sort == 0 {
@@ -472,7 +476,8 @@ impl<'a> Reader<'a> {
         }
         let Some(at) = self.copula.filter(|at| *at > 0) else { return };
         let definite = self.before.as_deref() == Some("the");
-        if definite && self.out.slot.sort == 0 {
+        // "X is on the plan" says where X stands, and others may stand there too.
+        if definite && !self.stands && self.out.slot.sort == 0 {
             self.out.slot = Slot { sort, start: 0, end: at as u8 };
             self.open = false;
         }

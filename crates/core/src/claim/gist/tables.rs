@@ -240,7 +240,7 @@ pub(super) const SAME: &[&str] = &[
 pub(super) const ATTRIBUTES: &str = "password passcode pin code licence deadline branch address phone email own manage maintainer \
     lead contact price capital port timezone birthday colour color editor budget headquarters language seat name \
     title role framework database version broker provider vendor carrier gate hostname url domain region timeout \
-    limit threshold size theme currency locale plan host registry runtime shell font model method allergy weight \
+    limit threshold size theme currency locale host registry runtime shell font model method allergy weight \
     height dose dosage interval cadence frequency format location venue supervisor boss doctor dentist landlord \
     spouse husband wife teach coach trainer accountant lawyer bank insurer surname nickname breed \
     salary rent retention sla tier status priority severity approve reviewer sponsor captain principal stylist plumber chair chairman treasurer secretary director president ceo cto cfo coordinator organiser organizer \

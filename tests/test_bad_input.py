@@ -185,7 +185,7 @@ METHODS = ["PATCH", "POST", "PUT", "DELETE", "GET", "TRACE", "BREW"]
     "path, allowed",
     [
         ("/v1/items", {"GET", "POST"}),
-        ("/v1/items/itm_a", {"GET", "PUT", "DELETE"}),
+        ("/v1/items/itm_a", {"GET", "PUT", "PATCH", "DELETE"}),
         ("/v1/items/itm_a/versions", {"GET"}),
         ("/v1/search", {"POST"}),
         ("/v1/users", {"GET", "POST"}),

@@ -63,7 +63,7 @@ macro_rules! verbs {
 
 verbs! {
     /// What can be done to an item.
-    ItemVerb at "/v1/items/{id}" also "GET,HEAD,PUT,DELETE" {
+    ItemVerb at "/v1/items/{id}" also "GET,HEAD,PUT,PATCH,DELETE" {
         /// Take the head back.
         Rollback = "rollback",
         /// Keep it from garbage collection.

@@ -40,7 +40,7 @@ async fn verbs_stand_behind_their_item() {
     server.post(&format!("{path}:paint"), json!({})).await.refused(404, "NOT_FOUND");
     let plain = server.post(&path, json!({})).await;
     plain.refused(405, "METHOD_NOT_ALLOWED");
-    assert_eq!(plain.headers[header::ALLOW], "GET,HEAD,PUT,DELETE");
+    assert_eq!(plain.headers[header::ALLOW], "GET,HEAD,PUT,PATCH,DELETE");
     let read = server.get(&format!("{path}:pin")).await;
     read.refused(405, "METHOD_NOT_ALLOWED");
     assert_eq!(read.headers[header::ALLOW], "POST");

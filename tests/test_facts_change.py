@@ -68,6 +68,46 @@ def test_any_agent_of_the_user_may_say_what_changed(standard):
     assert [one["text"] for one in ana.search(lives)] == [lives + "Rome."]
 
 
+SELVES = [
+    ({"text": "I live in Berlin."}, {"text": "I live in Paris."}),
+    ({"text": "The user prefers window seats."}, {"text": "The user prefers aisle seats."}),
+    ({"text": "The user's manager is Dana."}, {"text": "The user's manager is Lee."}),
+    (
+        {"text": "where the user works", "triple": {"subject": "user", "predicate": "works_at", "object": "Siemens"}},
+        {"text": "the user's job", "triple": {"subject": "user", "predicate": "works_at", "object": "Bosch"}},
+    ),
+]
+
+
+@pytest.mark.parametrize("tier", ["private", "shared"])
+@pytest.mark.parametrize("hers, his", SELVES)
+def test_what_users_say_of_themselves_is_compared_with_nobody_elses(alone, hers, his, tier):
+    """AM-2, AM-3: "I" and "the user" are somebody else for each user; who says it again of themselves changes it."""
+    world = alone(policy="standard")
+    (ana, bot), (ben, helper) = world.pair(), world.pair()
+    shares(world, ana), shares(world, ben)
+    together(world, bot, helper)
+    first = bot.commits(**hers, tier="shared")
+    assert helper.get(first["id"])["text"] == hers["text"]
+    second = helper.commits(**his, tier=tier)
+    assert "contradictions" not in second and "superseded" not in second, second
+    assert bot.get(first["id"])["text"] == hers["text"]
+    changed = bot.commits(**his, tier="shared", on_conflict="supersede")
+    assert [one["text"] for one in changed["superseded"]] == [hers["text"]]
+
+
+def test_what_users_say_of_others_is_compared(alone):
+    """GOV-2.8: a statement about somebody by name contradicts another user's about the same one."""
+    world = alone(policy="standard")
+    (ana, bot), (ben, helper) = world.pair(), world.pair()
+    shares(world, ana), shares(world, ben)
+    together(world, bot, helper)
+    lives = city()
+    bot.commits(lives + "Berlin.", tier="shared")
+    helper.turned_down(lives + "Paris.", **REFUSED)
+    helper.turned_down("I think so. " + lives + "Paris.", **REFUSED)
+
+
 def test_facts_change_back_within_a_day(standard):
     """AM-3: saying again what was superseded is a new change, not the replay of the first write."""
     ana, bot = standard.pair()

@@ -27,6 +27,7 @@ pub use paraphrase::may_be_paraphrase;
 pub use view::ClaimsView;
 
 use crate::canonical::Hash;
+use crate::id::UserId;
 use crate::item::{Content, Layer};
 use crate::text::Analyser;
 use crate::time::Timestamp;
@@ -34,7 +35,7 @@ use gist::Gist;
 use moment::Made;
 use quantity::Value;
 use serde_json::Value as Json;
-use statement::{BARE, Statement, Token};
+use statement::{BARE, OF_SELF, Statement, Token};
 use triple::Said;
 use words::{Sentence, Word};
 
@@ -76,6 +77,9 @@ pub struct Claim {
     /// What it says, for a comparison with statements in other words.
     #[n(8)]
     gists: Vec<Gist>,
+    /// The hash of who stored it; 0 if nobody did.
+    #[n(9)]
+    owner: u64,
 }
 
 impl Claim {
@@ -98,6 +102,7 @@ impl Claim {
             claim.form = hash64(claim.form, &read.form.to_le_bytes());
             if claim.statements.len() < STATEMENTS_MAX {
                 by_speaker(&mut read, sentence, content);
+                read.flags |= if of_self(sentence, content) { OF_SELF } else { 0 };
                 read.flags |= if bare && key.is_empty() { BARE } else { 0 };
                 claim.statements.push(read);
             }
@@ -110,6 +115,11 @@ impl Claim {
         // Who says "I" is the speaker; what was said in a conversation is a record of it.
         if !content.fields.contains_key("speaker") && content.relation().is_none() {
             claim.gists = gist::gists(&sentences, analyser);
+            for (gist, sentences) in claim.gists.iter_mut().zip(gist::chunks(&sentences)) {
+                if sentences.iter().any(|sentence| of_self(sentence, content)) {
+                    gist.cues |= gist::OF_SELF;
+                }
+            }
         }
         claim.relation = content.relation().is_some();
         claim.said = content.triple.as_ref().map(|triple| Box::new(Said::of(triple)));
@@ -118,11 +128,13 @@ impl Claim {
         claim
     }
 
-    /// The claim with the moment at which it was stored. A content that names a `time` speaks of that instead.
+    /// The claim with its owner and the moment at which it was stored. A content that names a `time` speaks of that instead.
     ///
-    /// Of what is EPISODIC only claims about a lasting state contradict each other.
+    /// Of what is EPISODIC only claims about a lasting state contradict each other; what owners say of themselves ("I live in
+    /// Berlin", "The user prefers tea") contradicts nothing that other owners say.
     #[must_use]
-    pub fn stored(mut self, at: Timestamp, layer: Layer) -> Self {
+    pub fn stored(mut self, owner: UserId, at: Timestamp, layer: Layer) -> Self {
+        self.owner = hash64(0, owner.as_bytes());
         self.made.stored(at, layer == Layer::Episodic);
         // "Slept well last night", said on two days, is two statements.
         let times = self.statements.iter().filter_map(|statement| match self.made.by_field {
@@ -168,7 +180,9 @@ impl Claim {
             (Some(mine), Some(theirs)) => mine.whole == theirs.whole,
             _ => true,
         };
-        !self.topic.is_empty() && keys && triples && self.form == other.form
+        let of_self = |claim: &Self| claim.statements.iter().any(|statement| statement.is(OF_SELF));
+        let of_others = self.is_of_another_owner(other) && of_self(self);
+        !self.topic.is_empty() && keys && triples && self.form == other.form && !of_others
     }
 
     /// What to look neighbours up by.
@@ -196,6 +210,11 @@ impl Claim {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.topic.is_empty() && self.said.is_none()
+    }
+
+    /// Whether the two were stored by two owners.
+    fn is_of_another_owner(&self, other: &Self) -> bool {
+        self.owner != 0 && other.owner != 0 && self.owner != other.owner
     }
 
     fn is_bare(&self) -> bool {
@@ -238,6 +257,18 @@ fn by_speaker(read: &mut Statement, sentence: &Sentence, content: &Content) {
     {
         read.tokens.push(Token::other(hash24(&speaker.to_lowercase())));
     }
+}
+
+/// Whether a sentence is about whoever stores it: it says "I", or begins with "the user". In a record of a conversation "I" is
+/// the speaker.
+fn of_self(sentence: &Sentence, content: &Content) -> bool {
+    let words = &sentence.words;
+    let first_person = |word: &Word| matches!(word.text.as_str(), "i" | "me" | "my" | "mine" | "myself");
+    let is_user = |at: usize| words.get(at).is_some_and(|word| word.text == "user");
+    let begins = is_user(0)
+        || (is_user(1)
+            && words.first().is_some_and(|word| matches!(word.text.as_str(), "the" | "this" | "our" | ":")));
+    !content.fields.contains_key("speaker") && (begins || words.iter().any(first_person))
 }
 
 /// From when to when a content holds, as its fields say.

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
+use tabellion_core::id::UserId;
 use tabellion_core::item::{Content, Layer};
 use tabellion_core::text::Analyser;
 
@@ -34,8 +35,11 @@ fn pairs(table: &str) -> Vec<Pair> {
 }
 
 fn claim(said: &(String, String), analyser: &mut Analyser) -> Claim {
-    Claim::of(&Content::plain("fact", said.0.as_str()), analyser)
-        .stored(said.1.parse().unwrap(), Layer::Semantic)
+    Claim::of(&Content::plain("fact", said.0.as_str()), analyser).stored(
+        UserId::from_bytes([1; 16]),
+        said.1.parse().unwrap(),
+        Layer::Semantic,
+    )
 }
 
 /// Found and expected, alarms and pairs that both hold.

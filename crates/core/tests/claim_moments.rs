@@ -2,11 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a panic")]
 
 use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
+use tabellion_core::id::UserId;
 use tabellion_core::item::{Content, Layer};
 use tabellion_core::text::Analyser;
 
+const ANA: UserId = UserId::from_bytes([1; 16]);
+const BEN: UserId = UserId::from_bytes([2; 16]);
+
 fn claim(text: &str, at: &str, layer: Layer) -> Claim {
-    Claim::of(&Content::plain("fact", text), &mut Analyser::default()).stored(at.parse().unwrap(), layer)
+    Claim::of(&Content::plain("fact", text), &mut Analyser::default()).stored(ANA, at.parse().unwrap(), layer)
 }
 
 fn contradicts(known: (&str, &str), new: (&str, &str), layer: Layer) -> bool {
@@ -52,7 +56,7 @@ fn relative_times_are_resolved() {
     let timed = |time: &str| {
         let fields = [("time".to_owned(), serde_json::Value::from(time))].into_iter().collect();
         let content = Content { fields, ..Content::plain("fact", slept) };
-        Claim::of(&content, &mut Analyser::default()).stored(WEDNESDAY.parse().unwrap(), Layer::Semantic)
+        Claim::of(&content, &mut Analyser::default()).stored(ANA, WEDNESDAY.parse().unwrap(), Layer::Semantic)
     };
     assert!(timed(MONDAY).says_the_same(&timed("2026-03-02")));
     assert!(!timed(MONDAY).says_the_same(&timed(TUESDAY)));
@@ -94,4 +98,34 @@ fn labels_tell_things_apart() {
     }
     check("Customer 8774 prefers email.", "Customer 8774 prefers phone.", true);
     check("Port 6274 is open on the gateway.", "Port 6274 is closed on the gateway.", true);
+}
+
+/// AM-2: "I" and "the user" are somebody else for each owner.
+#[test]
+fn what_owners_say_of_themselves_contradicts_no_other_owner() {
+    let says = |owner: UserId, text: &str| {
+        Claim::of(&Content::plain("fact", text), &mut Analyser::default()).stored(
+            owner,
+            MONDAY.parse().unwrap(),
+            Layer::Semantic,
+        )
+    };
+    let contradict = |(one, known), (other, new)| {
+        contradiction(&says(one, known), &says(other, new), SIGMA_TOPIC).is_some()
+    };
+    for (known, new) in [
+        ("I live in Berlin.", "I live in Paris."),
+        ("The user lives in Berlin.", "The user lives in Paris."),
+        ("User works at Siemens.", "User left Siemens in May."),
+        ("My dentist is Dr Brandt.", "My dentist is Dr Okafor."),
+    ] {
+        assert!(!contradict((ANA, known), (BEN, new)), "{known}");
+        assert!(contradict((ANA, known), (ANA, new)), "{known}");
+        assert!(!says(ANA, known).says_the_same(&says(BEN, known)), "{known}");
+        assert!(says(ANA, known).says_the_same(&says(ANA, known)), "{known}");
+    }
+    let (known, new) = ("Jonas lives in Berlin.", "Jonas lives in Paris.");
+    assert!(contradict((ANA, known), (BEN, new)) && says(ANA, known).says_the_same(&says(BEN, known)));
+    // A sentence of another kind beside it hides nothing.
+    assert!(contradict((ANA, known), (BEN, "I checked. Jonas lives in Paris.")));
 }

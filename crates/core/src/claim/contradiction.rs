@@ -3,7 +3,7 @@
 
 use super::gist::{self, Conflict};
 use super::quantity::Value;
-use super::statement::Statement;
+use super::statement::{OF_SELF, Statement};
 use super::{Claim, compare, moment};
 
 /// How a contradiction was found.
@@ -84,7 +84,9 @@ fn literal_contradiction(
     (similarity, topic): (f64, f64),
 ) -> Option<Contradiction> {
     let found = |method: Method| Contradiction { method, score: method.score(), similarity };
+    let owners_differ = known.is_of_another_owner(new);
     if let (Some(mine), Some(theirs)) = (&known.said, &new.said)
+        && !(owners_differ && mine.of_self)
         && mine.contradicts(theirs)
     {
         return Some(found(Method::Predicate));
@@ -95,10 +97,11 @@ fn literal_contradiction(
     if spans_reversed(known, new) {
         return Some(found(Method::Order));
     }
-    let same_time = |(old, fresh): &(&Statement, &Statement)| {
-        !moment::at_other_times((old, known.made), (fresh, new.made))
+    let comparable = |(old, fresh): &(&Statement, &Statement)| {
+        !(owners_differ && (old.is(OF_SELF) || fresh.is(OF_SELF)))
+            && !moment::at_other_times((old, known.made), (fresh, new.made))
     };
-    let methods = pairs(known, new).filter(same_time).filter_map(|(known, new)| compare::judge(known, new));
+    let methods = pairs(known, new).filter(comparable).filter_map(|(known, new)| compare::judge(known, new));
     methods.map(found).max_by(|a, b| a.score.total_cmp(&b.score))
 }
 
@@ -107,6 +110,7 @@ fn reworded_contradiction(known: &Claim, new: &Claim, similarity: f64) -> Option
     if known.key != new.key || known.form == new.form {
         return None;
     }
+    let owners_differ = known.is_of_another_owner(new);
     let mut found = None;
     for (at, old) in known.gists.iter().enumerate() {
         for (number, fresh) in new.gists.iter().enumerate() {
@@ -114,7 +118,8 @@ fn reworded_contradiction(known: &Claim, new: &Claim, similarity: f64) -> Option
                 (Some(a), Some(b)) => moment::at_other_times((a, known.made), (b, new.made)),
                 _ => false,
             };
-            if !apart {
+            let of_self = owners_differ && (old.has(gist::OF_SELF) || fresh.has(gist::OF_SELF));
+            if !apart && !of_self {
                 found = found.max(gist::conflict(old, fresh)).max(gist::conflict(fresh, old));
             }
         }

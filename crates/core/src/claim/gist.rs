@@ -75,6 +75,8 @@ pub(super) const AGAIN: u16 = 1024;
 pub(super) const ONE_OF: u16 = 2048;
 /// Says "I", "we" or "our".
 pub(super) const FIRST_PERSON: u16 = 4096;
+/// Says "I" or begins with "the user": it is about whoever stores it.
+pub(super) const OF_SELF: u16 = 8192;
 /// Names a limit.
 pub(super) const LIMIT: u16 = 512;
 /// Speaks of some, or of one.
@@ -169,6 +171,11 @@ impl Gist {
 
 /// The gists of a text: one of a short one, one of each sentence of a long one.
 pub(super) fn gists(sentences: &[Sentence], analyser: &mut Analyser) -> Vec<Gist> {
+    chunks(sentences).map(|chunk| read(chunk, analyser)).collect()
+}
+
+/// The sentences of each gist of a text.
+pub(super) fn chunks(sentences: &[Sentence]) -> impl Iterator<Item = &[Sentence]> {
     let step = if sentences.len() <= TOGETHER_MAX { TOGETHER_MAX } else { 1 };
-    sentences.chunks(step).take(GISTS_MAX).map(|chunk| read(chunk, analyser)).collect()
+    sentences.chunks(step).take(GISTS_MAX)
 }

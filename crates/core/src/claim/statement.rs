@@ -56,6 +56,9 @@ pub(super) const READING: u32 = 131_072;
 /// A note of a value behind a colon, without a verb: a record where records are kept.
 pub(super) const NOTE: u32 = 262_144;
 
+/// Is about whoever stores it: "I live in Berlin", "The user prefers tea".
+pub(super) const OF_SELF: u32 = 524_288;
+
 /// A content word: 24 bits of hash, 3 of kind, 5 of side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
 #[cbor(transparent)]

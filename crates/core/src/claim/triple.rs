@@ -40,6 +40,9 @@ pub(super) struct Said {
     /// Of all three parts.
     #[n(3)]
     pub(super) whole: u64,
+    /// Its subject is whoever stores it.
+    #[n(4)]
+    pub(super) of_self: bool,
 }
 
 impl Said {
@@ -55,6 +58,7 @@ impl Said {
             object: words,
             value: value_of(&triple.object),
             whole: hash64(slot, normal_object(&triple.object).as_bytes()),
+            of_self: matches!(subject.as_str(), "user" | "i" | "me" | "myself"),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::text::Analyser;
 use std::collections::BTreeMap;
 
 /// Changes when the shape of the index or the making of words changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 8;
+const CHECKPOINT_SHAPE: u32 = 9;
 
 /// A version as the index takes it in. Made outside of any lock.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,7 +139,7 @@ impl Index {
                 self.relations.write(self.claims.len() as Row, tie);
             }
             let claim = passage.map(|passage| passage.claim.clone()).unwrap_or_default();
-            self.claims.push(claim.stored(entry.time, written.layer));
+            self.claims.push(claim.stored(written.owner, entry.time, written.layer));
             if let Some(passage) = passage.filter(|passage| !passage.classes.is_empty()) {
                 self.classes.insert(self.authorities.len() as Row, passage.classes);
             }

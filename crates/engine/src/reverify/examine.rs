@@ -40,7 +40,11 @@ pub(super) fn examine(
     let look = Look {
         tenant,
         version,
-        claim: Claim::of(&content, &mut Analyser::default()).stored(version.time, version.layer),
+        claim: Claim::of(&content, &mut Analyser::default()).stored(
+            version.owner,
+            version.time,
+            version.layer,
+        ),
         statement: words(&content.text),
         content: &content,
         now,

@@ -95,7 +95,7 @@ pub(super) fn earlier_wording(tenant: &Tenant, call: &Call, asked: &Asked, held:
         waiting
     };
     let claim = |request: &WriteRequest, at: Timestamp| {
-        Claim::of(&request.content, &mut Analyser::default()).stored(at, request.layer)
+        Claim::of(&request.content, &mut Analyser::default()).stored(call.caller.user(), at, request.layer)
     };
     let new = claim(&held.request, now);
     let is_worded_anew = |review: &&Review| {

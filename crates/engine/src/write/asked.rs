@@ -171,7 +171,13 @@ fn recognised(
     let session = flow::session(tenant, call, request);
     let prints = facts::prints(tenant, call, &request.content, &canonical, session, tier);
     let compared = strictness.rules(request.layer).contradiction > Force::Off;
-    let claim = || Claim::of(&request.content, &mut Analyser::default()).stored(tenant.now(), request.layer);
+    let claim = || {
+        Claim::of(&request.content, &mut Analyser::default()).stored(
+            call.caller.user(),
+            tenant.now(),
+            request.layer,
+        )
+    };
     let claim = if compared { claim() } else { Claim::default() };
     Ok((claim, prints))
 }

@@ -248,7 +248,7 @@ def test_a_write_may_wait_longer_than_a_request(bin, tmp_path, transport):
         ana.ask("POST", f"/v1/reviews/{known}:decide", YES)
         official = {"kind": "official_sources", "prefixes": ["https://docs.example.org/"]}
         source = {**said(new, clock.text)[0], "source_type": "document", "source_uri": "https://docs.example.org/pier"}
-        better = {"text": new, "confidence": 0.9, "evidence": [source], **body}
+        better = {"text": new, "confidence": 0.9, "evidence": [source], "deadline": "2099-01-01T00:00:00Z", **body}
         if transport == "reopen":
             refused = bot.call("POST", "/v1/items", better)[1]
             admin(server).ask("PUT", "/v1/policies/official", official)

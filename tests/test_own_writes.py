@@ -57,9 +57,16 @@ def test_agent_still_needs_a_person(standard):
     lives = f"{novel(1).capitalize()} lives in "
     first = ana.commits(lives + "Berlin.", layer="semantic")
     text = lives + "Paris."
-    asked = Later(lambda: bot.send(text, layer="semantic", evidence=[standard.said(text)]))
+    body = {"layer": "semantic", "evidence": [standard.said(text)]}
+    pending = bot.held(text, **body)
+    review = ana.review(pending["pending_id"])
+    assert review["hold"] == "async", "who names no deadline is answered at once, and the review stays open for days"
+    ana.rejects(pending["pending_id"])
+    text = lives + "Rome."
+    body = {"layer": "semantic", "evidence": [standard.said(text)], "deadline": "2099-01-01T00:00:00Z"}
+    asked = Later(lambda: bot.send(text, **body))
     [review] = eventually(ana.reviews)
-    assert review["hold"] == "sync", "a person's word is only taken back by a person who is asked now"
+    assert review["hold"] == "sync", "who names one waits for a person who is asked now"
     assert review["proposal"] == {"operation": "supersede", "items": [first["id"]]}
     ana.approves(review["id"])
     made = committed(asked.answer())

@@ -2,7 +2,7 @@
 
 use super::facts::GateFacts;
 use super::risk::REPUTATION_MIN;
-use super::{Assessment, Cause, Force, GateName, Hold, Replaces, WriteRequest};
+use super::{Assessment, Cause, Force, GateName, Hold, Replaces, Strictness, WriteRequest};
 use crate::error::{Code, Fault, Refusal};
 use crate::item::{Layer, Tier, TierWish};
 
@@ -44,6 +44,11 @@ pub(super) fn hold(
     }
     if contradicts_binding(request, facts, assessment) && risk == Force::Stops {
         hold = Hold::Sync;
+    }
+    // Who names no deadline is not waiting for a person: a client would give up, and what it wrote be refused for silence.
+    let waits = facts.strictness == Strictness::Strict || request.deadline.is_some();
+    if hold == Hold::Sync && !waits {
+        hold = Hold::Async;
     }
     if let Some(why) = &facts.anomaly {
         let message = format!("writes of this agent for this user are held for review: {why}");

@@ -1,5 +1,6 @@
-//! Pairs of user and agent whose writes are unlike those before: a burst, other topics, many contradictions (AM-5, GOV-11.7,
-//! 11.9, D17). Two of the three at once hold the pair's writes for review, or suspend them under `strict`.
+//! Pairs of user and agent whose writes are unlike those before: a burst, other topics, many contradictions, many of them of
+//! what other users share (AM-5, GOV-11.7, 11.9, D17). Two of these signs at once hold the pair's writes for review, or suspend
+//! them under `strict`.
 //!
 //! Invariant (habits follow from the log): what a pair usually does is counted in memory and counted again from the log where
 //! it is not there, so a restart or a full table forgets nothing but the last few refusals. A hold itself is an entry.
@@ -12,6 +13,7 @@ use crate::read::content;
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::write::Asked;
+pub(crate) use habit::Opposes;
 use habit::{Habit, PlaceHabit, classes_of};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
@@ -69,13 +71,13 @@ impl Habits {
         &self,
         pair: Pair,
         place: &Place,
-        (classes, against): (Vec<u16>, bool),
+        (classes, opposes): (Vec<u16>, Opposes),
         now: Timestamp,
     ) -> Option<Vec<AnomalySignal>> {
         let mut pairs = self.0.lock();
         let habits = pairs.get_mut(&pair)?;
         let here = habits.places.get_mut(place)?;
-        let mut signals = here.observe(classes, against, now);
+        let mut signals = here.observe(classes, opposes, now);
         if here.is_full() && habits.pace.is_burst() {
             signals.insert(0, AnomalySignal::Burst);
         }
@@ -139,7 +141,7 @@ pub(crate) fn arrive(tenant: &Tenant, call: &Call, asked: &Asked) {
 }
 
 /// Takes in what a write said once it was judged, and holds its pair if that is unlike what it wrote before.
-pub(crate) async fn watch(tenant: &Tenant, call: &Call, asked: &Asked, against: bool) {
+pub(crate) async fn watch(tenant: &Tenant, call: &Call, asked: &Asked, opposes: Opposes) {
     let (pair, now) = (pair_of(&call.caller), tenant.now());
     if !is_watched(tenant, call, asked.strictness)
         || tenant.shared.views.read().holds.of(pair.0, pair.1, now).is_some()
@@ -155,7 +157,7 @@ pub(crate) async fn watch(tenant: &Tenant, call: &Call, asked: &Asked, against: 
         let counted = topics_from_log(tenant, pair, &place);
         tenant.habits.put_place(pair, &place, counted);
     }
-    let seen = (words_of(&request.content), against);
+    let seen = (words_of(&request.content), opposes);
     let signals = tenant.habits.observe(pair, &place, seen, now).unwrap_or_default();
     if signals.len() >= SIGNALS_MIN {
         let action =

@@ -28,6 +28,7 @@ pub(crate) use retry::{Again, Waited, again};
 pub(crate) use times::{GateTimes, timed};
 pub use turn::{Turn, Turns};
 
+use crate::anomaly::{self, Opposes};
 use crate::calibration::{self, Begun, Together};
 use crate::counsel;
 use crate::flow::{self, Pace};
@@ -36,7 +37,7 @@ use crate::reply::{Deferral, TrustBand, WriteStatus, Written};
 use crate::search::redacted_classes;
 use crate::sequencer::{Committed, Objection};
 use crate::tenant::Tenant;
-use crate::{Call, anomaly, kept, review, rights, scribing, working};
+use crate::{Call, kept, review, rights, scribing, working};
 use std::sync::Arc;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -220,20 +221,33 @@ async fn write_logged(
     if let Some(budget) = &mut budget {
         budget.settle(result.as_ref().ok());
     }
-    anomaly::watch(tenant, call, &asked, speaks_against(&asked, &result)).await;
+    let opposes = opposes(tenant, call, &asked, &result);
+    anomaly::watch(tenant, call, &asked, opposes).await;
     result
 }
 
-/// Whether the gates found that a write speaks against what is known, whatever became of it.
-fn speaks_against(asked: &Asked, result: &Result<Written, Failed>) -> bool {
-    match result {
+/// What the gates found that a write speaks against, whatever became of it.
+fn opposes(tenant: &Tenant, call: &Call, asked: &Asked, result: &Result<Written, Failed>) -> Opposes {
+    let (found, against): (bool, &[Against]) = match result {
         Ok(written) => {
             let held = written.deferral.as_ref().is_some_and(|one| one.code == Code::Contradiction);
             // What takes the place of a known statement unasked speaks against it; an announced change does not.
             let replaces = asked.request.replaces.is_none() && !written.superseded.is_empty();
-            held || replaces || !written.against.is_empty()
+            (held || replaces, &written.against)
         }
-        Err(Failed::Early(refusal) | Failed::Recorded(refusal)) => refusal.code == Code::Contradiction,
+        Err(Failed::Early(refusal) | Failed::Recorded(refusal)) => {
+            let against = refusal.in_the_way.as_ref().map_or(&[] as &[Against], |way| &way.against);
+            (refusal.code == Code::Contradiction, against)
+        }
+    };
+    let views = tenant.shared.views.read();
+    let is_of_others = |one: &Against| {
+        views.items.find_version(one.known.version).is_some_and(|known| known.owner != call.caller.user())
+    };
+    match (found, against.iter().any(is_of_others)) {
+        (_, true) => Opposes::OtherUsers,
+        (false, false) if against.is_empty() => Opposes::Nothing,
+        (_, false) => Opposes::OwnUser,
     }
 }
 

@@ -13,6 +13,8 @@ words! {
         1 TopicShift = "topic shift",
         /// Many writes against what is known.
         2 Contradictions = "contradictions",
+        /// Many of them against what other users share.
+        3 AgainstOthers = "most of them of what others share",
     }
 }
 

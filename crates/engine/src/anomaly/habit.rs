@@ -8,8 +8,8 @@ use tabellion_core::time::Timestamp;
 
 /// Writes that are looked at together. A place in which fewer were made says nothing yet.
 const RECENT: usize = 20;
-/// The share of them that may speak against what is known.
-const AGAINST_MAX: f64 = 0.3;
+/// So many of them may speak against what is known.
+const AGAINST_MAX: usize = 6;
 /// How far their topics may lie from those before, as a Jensen-Shannon divergence.
 const DIVERGENCE_MAX: f64 = 0.6;
 /// Writes in a place before it has topics.
@@ -156,11 +156,20 @@ impl Topics {
     }
 }
 
+/// What a write speaks against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Opposes {
+    Nothing,
+    /// What the same user wrote: a fact that changed, or a mistake.
+    OwnUser,
+    OtherUsers,
+}
+
 /// What a pair writes in one layer and namespace.
 #[derive(Default)]
 pub(super) struct PlaceHabit {
-    /// The last writes: whether each speaks against what is known, and the classes of its words.
-    recent: VecDeque<(bool, Vec<u16>)>,
+    /// The last writes: what each speaks against, and the classes of its words.
+    recent: VecDeque<(Opposes, Vec<u16>)>,
     topics: Topics,
     /// How far each window of writes lay from the topics before it.
     divergences: Spread,
@@ -170,25 +179,32 @@ pub(super) struct PlaceHabit {
 impl PlaceHabit {
     /// Counts a write from the log as one of long ago.
     pub(super) fn recount(&mut self, classes: Vec<u16>) {
-        self.push(false, classes);
+        self.push(Opposes::Nothing, classes);
         let _counted = self.is_full() && self.is_off_topic();
     }
 
     /// Takes in a write; says what of it and those just before is unlike what was written here earlier. The first writes in a
     /// place are like nothing and unlike nothing.
-    pub(super) fn observe(&mut self, classes: Vec<u16>, against: bool, now: Timestamp) -> Vec<AnomalySignal> {
+    pub(super) fn observe(
+        &mut self,
+        classes: Vec<u16>,
+        opposes: Opposes,
+        now: Timestamp,
+    ) -> Vec<AnomalySignal> {
         self.last = now;
-        self.push(against, classes);
-        if !self.is_full() {
-            return Vec::new();
-        }
+        self.push(opposes, classes);
         let mut signals = Vec::new();
-        if self.is_off_topic() {
+        if self.is_full() && self.is_off_topic() {
             signals.push(AnomalySignal::TopicShift);
         }
-        let opposed = self.recent.iter().filter(|(against, _)| *against).count() as f64 / RECENT as f64;
-        if opposed > AGAINST_MAX {
+        let count = |least: Opposes| self.recent.iter().filter(|(opposes, _)| *opposes >= least).count();
+        // One's own facts change; to speak against what others know by the dozen is a sign of its own, also of a newcomer.
+        let against_others = count(Opposes::OtherUsers) > AGAINST_MAX;
+        if against_others || (self.is_full() && count(Opposes::OwnUser) > AGAINST_MAX) {
             signals.push(AnomalySignal::Contradictions);
+        }
+        if against_others {
+            signals.push(AnomalySignal::AgainstOthers);
         }
         signals
     }
@@ -208,8 +224,8 @@ impl PlaceHabit {
         self.recent.clear();
     }
 
-    fn push(&mut self, against: bool, classes: Vec<u16>) {
-        self.recent.push_back((against, classes));
+    fn push(&mut self, opposes: Opposes, classes: Vec<u16>) {
+        self.recent.push_back((opposes, classes));
         if self.recent.len() > RECENT
             && let Some((_, classes)) = self.recent.pop_front()
         {
@@ -248,8 +264,8 @@ mod tests {
         Timestamp::from_micros(minute * 60_000_000)
     }
 
-    fn signals(place: &mut PlaceHabit, writes: impl Iterator<Item = (Vec<u16>, bool)>) -> Vec<AnomalySignal> {
-        writes.flat_map(|(words, against)| place.observe(words, against, at(0))).collect()
+    fn signals(place: &mut PlaceHabit, writes: impl Iterator<Item = Vec<u16>>) -> Vec<AnomalySignal> {
+        writes.flat_map(|words| place.observe(words, Opposes::Nothing, at(0))).collect()
     }
 
     /// AM-5, D17: more than 30% of twenty writes against what is known; fewer than twenty say nothing.
@@ -258,11 +274,16 @@ mod tests {
         let said = classes("the harbour is calm");
         for (every, at_write) in [(3, Some(19)), (1, Some(19)), (4, None)] {
             let mut place = PlaceHabit::default();
+            let opposes = |number| if number % every == 0 { Opposes::OwnUser } else { Opposes::Nothing };
             let noticed = (0..200).position(|number| {
-                place.observe(said.clone(), number % every == 0, at(0)) == [AnomalySignal::Contradictions]
+                place.observe(said.clone(), opposes(number), at(0)) == [AnomalySignal::Contradictions]
             });
             assert_eq!(noticed, at_write, "one in {every}");
         }
+        let mut place = PlaceHabit::default();
+        let both = [AnomalySignal::Contradictions, AnomalySignal::AgainstOthers];
+        let noticed = (0..20).position(|_| place.observe(said.clone(), Opposes::OtherUsers, at(0)) == both);
+        assert_eq!(noticed, Some(6), "what others share is not contradicted seven times by chance");
     }
 
     /// AM-5, D17: a pair that has a pace and leaves it by far; after a restart the same.
@@ -289,15 +310,15 @@ mod tests {
         let usual = classes("the harbour is calm and the ferries sail");
         let other = classes("kidney dialysis dosage protocol");
         let (mut lived, mut counted) = (PlaceHabit::default(), PlaceHabit::default());
-        assert_eq!(signals(&mut lived, (0..130).map(|_| (usual.clone(), false))), []);
+        assert_eq!(signals(&mut lived, (0..130).map(|_| usual.clone())), []);
         (0..130).for_each(|_| counted.recount(usual.clone()));
         for mut place in [lived, counted] {
-            let found = signals(&mut place, (0..40).map(|_| (other.clone(), false)));
+            let found = signals(&mut place, (0..40).map(|_| other.clone()));
             assert_eq!(found.first(), Some(&AnomalySignal::TopicShift));
         }
         let mut fresh = PlaceHabit::default();
-        assert_eq!(signals(&mut fresh, (0..60).map(|_| (usual.clone(), false))), []);
-        assert_eq!(signals(&mut fresh, (0..30).map(|_| (other.clone(), false))), []);
+        assert_eq!(signals(&mut fresh, (0..60).map(|_| usual.clone())), []);
+        assert_eq!(signals(&mut fresh, (0..30).map(|_| other.clone())), []);
     }
 
     /// D17: where every write is about something new, that is usual.
@@ -305,6 +326,6 @@ mod tests {
     fn ever_new_topics_are_no_other_topic() {
         let mut place = PlaceHabit::default();
         let new = |number: u64| classes(&format!("w{number}a w{number}b w{number}c w{number}d w{number}e"));
-        assert_eq!(signals(&mut place, (0..3_000).map(|number| (new(number), false))), []);
+        assert_eq!(signals(&mut place, (0..3_000).map(|number| new(number))), []);
     }
 }

@@ -1,6 +1,6 @@
 //! A write that was put off, once more: through the same gates, unattended.
 
-use super::{Asked, Failed, judged, speaks_against};
+use super::{Asked, Failed, judged, opposes};
 use crate::kept::Wait;
 use crate::owed::Owed;
 use crate::reply::Written;
@@ -57,7 +57,7 @@ pub(crate) async fn again(
     flow::not_suspended(tenant, call).map_err(Again::Refused)?;
     let result = judged(tenant, call, &mut asked, None).await;
     flow::count_once(tenant, place, result.as_ref().ok());
-    anomaly::watch(tenant, call, &asked, speaks_against(&asked, &result)).await;
+    anomaly::watch(tenant, call, &asked, opposes(tenant, call, &asked, &result)).await;
     let (refusal, told) = match result {
         Ok(written) => return Ok(written),
         Err(Failed::Recorded(refusal) | Failed::Early(refusal)) => (refusal, asked.told),

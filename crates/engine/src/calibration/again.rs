@@ -13,7 +13,7 @@ use crate::{Call, review};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use tabellion_core::access::{Deed, Power};
 use tabellion_core::canonical::{Hash, framed_sha256};
 use tabellion_core::error::Refusal;
@@ -34,6 +34,8 @@ const AGAIN_MAX: usize = 32;
 const AUDITORS_MAX: usize = 8;
 /// Below this something is a magnet, or nearly.
 const ODD: f64 = 1e-3;
+/// Spaces that are remembered as owing a score; what is in others is looked at with the next run.
+const OWED_MAX: usize = 4_096;
 /// Things whose probes are remembered, so that none speaks twice of the same.
 const ASKED_MAX: usize = 65_536;
 /// Probes that are remembered of one of them.
@@ -43,8 +45,8 @@ const SPOKE_MAX: usize = 1_024;
 #[derive(Default)]
 pub(crate) struct Pace {
     scored: AtomicU64,
-    /// Whether something was scored without its vector.
-    owes: AtomicBool,
+    /// Where something was scored without its vector, or with too little to compare with.
+    owed: Mutex<BTreeSet<Space>>,
     asked: Mutex<BTreeMap<Weighed, BTreeSet<Hash>>>,
     /// Runs so far, and in which of them something was last looked at.
     looked: Mutex<(u64, BTreeMap<Weighed, u64>)>,
@@ -73,18 +75,24 @@ pub(crate) fn scored(tenant: &Tenant) {
     tenant.calibrator.again.scored.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A write was scored without its vector: it is looked at again as soon as everything has one.
-pub(super) fn owes_a_score(tenant: &Tenant) {
-    tenant.calibrator.again.owes.store(true, Ordering::Relaxed);
+/// Something in this space was scored without its vector, or there is just enough to compare with now: what nothing is known of is
+/// looked at as soon as everything has a vector. Other spaces are not: what is hidden there must not show here by when it moves.
+pub(super) fn owes_a_score(tenant: &Tenant, space: &Space) {
+    let mut owed = tenant.calibrator.again.owed.lock();
+    if owed.len() < OWED_MAX {
+        owed.insert(space.clone());
+    }
 }
 
 /// Runs once enough was scored, or once there are vectors for what was scored without.
 pub(crate) async fn run_if_due(tenant: &Tenant) {
     let pace = &tenant.calibrator.again;
+    let owes = !pace.owed.lock().is_empty();
     let result = if pace.scored.load(Ordering::Relaxed) >= EVERY {
         run(tenant).await.map(drop)
-    } else if pace.owes.load(Ordering::Relaxed) && has_all_vectors(tenant) {
-        weigh_what_was_not(tenant).await
+    } else if owes && has_all_vectors(tenant) {
+        let owed = std::mem::take(&mut *pace.owed.lock());
+        weigh_what_was_not(tenant, |space| owed.contains(space)).await
     } else {
         return;
     };
@@ -112,7 +120,7 @@ pub(crate) async fn recalibrate(tenant: &Tenant, call: &Call) -> Result<usize, R
 /// Scores again what waits, and then what the least is known of. Tells how many moved.
 async fn run(tenant: &Tenant) -> Result<usize, Refusal> {
     let mut moved = Vec::new();
-    weigh_what_was_not(tenant).await?;
+    weigh_what_was_not(tenant, |_| true).await?;
     let pace = &tenant.calibrator.again;
     pace.scored.store(0, Ordering::Relaxed);
     together::caught_up(tenant).await;
@@ -148,13 +156,14 @@ fn is_unweighed(standing: &Standing) -> bool {
 }
 
 /// Holds against what is known by now what could not be when it was written, those that were looked at longest ago first.
-async fn weigh_what_was_not(tenant: &Tenant) -> Result<(), Refusal> {
+async fn weigh_what_was_not(tenant: &Tenant, concerns: impl Fn(&Space) -> bool) -> Result<(), Refusal> {
     let pace = &tenant.calibrator.again;
-    pace.owes.store(false, Ordering::Relaxed);
     let last = pace.last();
     let mut all: Vec<(Weighed, Standing)> = {
         let views = tenant.shared.views.read();
-        let unweighed = views.trust.all().filter(|(_, standing)| is_unweighed(standing));
+        let is_here = |standing: &Standing| views.trust.space(standing.space).is_some_and(&concerns);
+        let unweighed =
+            views.trust.all().filter(|(_, standing)| is_unweighed(standing) && is_here(standing));
         unweighed.filter_map(|(row, standing)| Some((weighed_row(&views, row)?, *standing))).collect()
     };
     all.sort_by_cached_key(|(weighed, standing)| (last(*weighed), standing.lsn));
@@ -166,7 +175,10 @@ async fn weigh_what_was_not(tenant: &Tenant) -> Result<(), Refusal> {
     let moved: Vec<TrustMove> = all.iter().filter_map(look).collect();
     // There may be more of them; but where nothing comes of it, nobody is in a hurry.
     if all.len() >= AGAIN_MAX && !moved.is_empty() {
-        owes_a_score(tenant);
+        let views = tenant.shared.views.read();
+        let spaces: BTreeSet<&Space> =
+            all.iter().filter_map(|(_, standing)| views.trust.space(standing.space)).collect();
+        spaces.into_iter().for_each(|space| owes_a_score(tenant, space));
     }
     moves(tenant, moved).await
 }

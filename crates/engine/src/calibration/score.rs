@@ -338,7 +338,7 @@ pub(crate) fn score(
     if vector.is_none() {
         facts.parts = Parts { detect: false, ..facts.parts };
         facts.gating = Gating::Nothing;
-        again::owes_a_score(tenant);
+        again::owes_a_score(tenant, &space);
     }
     let calibrated = calibrate(&delta, &facts);
     let scored = calibrated.items().first()?;
@@ -351,7 +351,7 @@ pub(crate) fn score(
         again::scored(tenant);
     }
     if domain.has_just_enough() {
-        again::owes_a_score(tenant);
+        again::owes_a_score(tenant, &space);
     }
     let calibration = scoring.logged(&calibrated, scored, audits, MemoryKind::Items);
     laps.end(Stage::Gate);

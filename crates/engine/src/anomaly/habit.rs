@@ -10,6 +10,8 @@ use tabellion_core::time::Timestamp;
 const RECENT: usize = 20;
 /// So many of them may speak against what is known.
 const AGAINST_MAX: usize = 6;
+/// So many of them may speak against what other users share.
+const AGAINST_OTHERS_MAX: usize = 4;
 /// How far their topics may lie from those before, as a Jensen-Shannon divergence.
 const DIVERGENCE_MAX: f64 = 0.6;
 /// Writes in a place before it has topics.
@@ -199,7 +201,7 @@ impl PlaceHabit {
         }
         let count = |least: Opposes| self.recent.iter().filter(|(opposes, _)| *opposes >= least).count();
         // One's own facts change; to speak against what others know by the dozen is a sign of its own, also of a newcomer.
-        let against_others = count(Opposes::OtherUsers) > AGAINST_MAX;
+        let against_others = count(Opposes::OtherUsers) > AGAINST_OTHERS_MAX;
         if against_others || (self.is_full() && count(Opposes::OwnUser) > AGAINST_MAX) {
             signals.push(AnomalySignal::Contradictions);
         }
@@ -283,7 +285,7 @@ mod tests {
         let mut place = PlaceHabit::default();
         let both = [AnomalySignal::Contradictions, AnomalySignal::AgainstOthers];
         let noticed = (0..20).position(|_| place.observe(said.clone(), Opposes::OtherUsers, at(0)) == both);
-        assert_eq!(noticed, Some(6), "what others share is not contradicted seven times by chance");
+        assert_eq!(noticed, Some(4), "what others share is not contradicted five times by chance");
     }
 
     /// AM-5, D17: a pair that has a pace and leaves it by far; after a restart the same.

@@ -180,6 +180,32 @@ def test_hold_survives_a_restart_and_ends_by_itself(alone):
     assert holds(world, bot) == []
 
 
+def test_contradicting_what_others_share_by_the_handful_holds_a_pair(alone):
+    """AM-5: four of twenty writes against another user's shared facts are refused and no more; with the fifth the pair is held. The
+    same about one's own facts is what facts do."""
+    world = alone("standard")
+    (ana, bot), (ben, liar) = world.pair(), world.pair()
+    for user in ana, ben:
+        world.policy_set(f"share-{user.name}", kind="write_shared", scope={"user": user.name}, share="on")
+        for agent in bot.agent, liar.agent:
+            world.chief.call("PUT", f"/v1/edges/ua/{user.name}/{agent}", {})
+    names = [novel(1).capitalize() for _ in range(6)]
+    for name in names:
+        committed(bot.send(f"{name} lives in Berlin.", tier="shared"))
+    for name in names:
+        committed(bot.send(f"{name} lives in Paris.", tier="shared", on_conflict="supersede"))
+    assert holds(world, bot) == [], "one's own facts change"
+    refused = {"status": 409, "code": "CONTRADICTION", "gate": "contradiction"}
+    for name in names[:4]:
+        liar.turned_down(f"{name} lives in Rome.", tier="shared", **refused)
+    committed(liar.send(novel()))
+    assert holds(world, liar) == []
+    refusal(liar.send(f"{names[4]} lives in Rome.", tier="shared"), *refused.values())
+    [hold] = holds(world, liar)
+    assert hold["reason"] == "contradictions and many of them against what others share", hold
+    assert liar.held(novel())["code"] == "ANOMALY"
+
+
 @pytest.mark.parametrize("by", ["admin", "admin for the user", "owner"])
 def test_person_ends_a_hold(alone, by):
     """AM-5: `agent resume` ends it, by an admin for every user and by a person for themselves; nobody else may."""

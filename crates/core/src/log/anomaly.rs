@@ -14,7 +14,7 @@ words! {
         /// Many writes against what is known.
         2 Contradictions = "contradictions",
         /// Many of them against what other users share.
-        3 AgainstOthers = "most of them of what others share",
+        3 AgainstOthers = "many of them against what others share",
     }
 }
 

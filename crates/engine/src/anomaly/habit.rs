@@ -200,7 +200,7 @@ impl PlaceHabit {
             signals.push(AnomalySignal::TopicShift);
         }
         let count = |least: Opposes| self.recent.iter().filter(|(opposes, _)| *opposes >= least).count();
-        // One's own facts change; to speak against what others know by the dozen is a sign of its own, also of a newcomer.
+        // One's own facts change; to speak against what others know by the handful is a sign of its own, also of a newcomer.
         let against_others = count(Opposes::OtherUsers) > AGAINST_OTHERS_MAX;
         if against_others || (self.is_full() && count(Opposes::OwnUser) > AGAINST_MAX) {
             signals.push(AnomalySignal::Contradictions);

@@ -32,7 +32,7 @@ pub use jwt::{Claims, Distrust, Jwt, TOKEN_BYTES_MAX, TokenRules};
 pub use name::{NAME_BYTES_MAX, NAME_RULE, is_name, look};
 pub use pair::{PairGrant, PairKey};
 pub use power::{Power, Powers};
-pub use predicate::{Barrier, Predicate, barriers, visible_to, visible_to_pair};
+pub use predicate::{Barrier, Predicate, barriers, visible_to, visible_to_pair, would_see};
 pub use rbac::{AgentRole, Deed, Right, allows, may_read, right, tells_tiers_apart};
 pub use role::{BuiltIn, Role};
 pub use sight::Sight;

@@ -204,6 +204,8 @@ codes! {
     UserDisabled => "USER_DISABLED", Forbidden;
     /// Writes of this agent for this user are unlike those before; a person has to consent.
     Anomaly => "ANOMALY", Conflict;
+    /// A moderator took the same statement of this user out of the shared memory before; a person has to consent.
+    Moderated => "MODERATED", Conflict;
     /// Writes of this agent are suspended.
     WritesSuspended => "WRITES_SUSPENDED", Forbidden;
     /// A procedure needs tests, and they must pass.

@@ -232,6 +232,7 @@ pub struct Admitted {
     assessment: Assessment,
     approval: Option<Approval>,
     merged: Option<Merged>,
+    displaced: Vec<VersionId>,
 }
 
 /// What becomes of a write together with its twin.
@@ -312,6 +313,12 @@ impl Admitted {
     #[must_use]
     pub const fn merged(&self) -> Option<&Merged> {
         self.merged.as_ref()
+    }
+
+    /// Shared statements of other users whose place its copy for others takes, as a person decided.
+    #[must_use]
+    pub fn displaced(&self) -> &[VersionId] {
+        &self.displaced
     }
 
     /// The payload to seal, given its provenance as canonical JSON and the signature over it.
@@ -415,11 +422,11 @@ fn admit(
     found: Found,
 ) -> Result<Admitted, Refusal> {
     let class = facts.class(caller.agent(), &request, found.tier);
-    // What a person approves replaces what it contradicts, unless both are to stay.
-    let replaces = facts.approval.is_some() && facts.on_conflict != Some(OnConflict::KeepBoth);
-    let own = |one: &&Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.own);
-    let approved = found.assessment.against.iter().filter(own).filter(|_| replaces);
-    let superseded: Vec<VersionId> = approved.map(|one| one.known.version).chain(found.superseded).collect();
+    let (own, others) = decided_to_replace(facts, &found.assessment.against);
+    // What is shared gives way only to what is shared.
+    let (taken, displaced) =
+        if found.tier == Tier::Shared { (others, Vec::new()) } else { (Vec::new(), others) };
+    let superseded: Vec<VersionId> = own.into_iter().chain(taken).chain(found.superseded).collect();
     let replaced = facts.replaced.iter().map(|version| version.id);
     let merged = match found.merging {
         None => None,
@@ -441,8 +448,23 @@ fn admit(
         assessment: found.assessment,
         approval: facts.approval.clone().or_else(|| own_approval(caller, facts, &request)),
         merged,
+        displaced,
         request,
     })
+}
+
+/// What a person's yes replaces of what the write contradicts: all of it, unless the person or else the write wants both to
+/// stay. First what is of the writer's own user and tier, then what other users share.
+fn decided_to_replace(facts: &GateFacts, against: &[Against]) -> (Vec<VersionId>, Vec<VersionId>) {
+    let Some(approval) = &facts.approval else { return (Vec::new(), Vec::new()) };
+    if approval.on_conflict.or(facts.on_conflict) == Some(OnConflict::KeepBoth) {
+        return (Vec::new(), Vec::new());
+    }
+    let of = |wanted: fn(&Neighbour) -> bool| {
+        let found = against.iter().filter(|one| one.neighbour(facts).is_some_and(wanted));
+        found.map(|one| one.known.version).collect()
+    };
+    (of(|neighbour| neighbour.own), of(|neighbour| neighbour.of_another))
 }
 
 /// The approval that a person's own write carries to a layer that asks for one (AM-4).
@@ -453,6 +475,7 @@ fn own_approval(caller: &Caller, facts: &GateFacts, request: &WriteRequest) -> O
         approver: caller.user(),
         at: facts.submitted,
         reason,
+        on_conflict: None,
     })
 }
 

@@ -25,7 +25,7 @@ pub use graphs::{Grant, GraphsView};
 pub use holds::{HoldsView, StandingHold};
 pub use identity::{Agent, IdentityView, Key, PrincipalKind, Resource, User};
 pub use index::{Index, Passage};
-pub use items::{Class, ClassLists, Item, ItemsView, Moment, Row, SeenRows, Version};
+pub use items::{Class, ClassLists, Item, ItemsView, Moment, Quarantine, Row, SeenRows, Version};
 pub use lexical::{Fields, Held, LexicalView, Scope};
 pub use policies::{PoliciesView, Policy, Suspension};
 pub use relations::{
@@ -131,7 +131,7 @@ pub struct Views {
 pub struct NotACheckpoint;
 
 /// Changes when the shape of a view changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 15;
+const CHECKPOINT_SHAPE: u32 = 16;
 
 impl Views {
     /// The position up to which entries are folded in.

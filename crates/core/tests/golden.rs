@@ -115,6 +115,15 @@ fn entries() -> Vec<(&'static str, Entry)> {
         ("item_unpinned", entry(304, actor(), Event::ItemUnpinned { item }, None)),
         ("write_staged", entry(305, actor(), Event::WriteStaged(staged()), sealed)),
         (
+            "write_staged_against_others",
+            entry(
+                305,
+                actor(),
+                Event::WriteStaged(StagedWrite { opposes: Some(vec![item]), ..staged() }),
+                sealed,
+            ),
+        ),
+        (
             "review_decided",
             entry(306, actor(), Event::ReviewDecided { review, decision: Decision::Approved }, sealed),
         ),
@@ -334,6 +343,7 @@ fn held() -> HeldRole {
 
 fn staged() -> StagedWrite {
     StagedWrite {
+        opposes: None,
         review: ReviewId::from_bytes([23; 16]),
         item: None,
         layer: Layer::Semantic,

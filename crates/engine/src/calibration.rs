@@ -148,8 +148,12 @@ impl Engine {
     /// How many pairs of user and agent are held or suspended now, over all tenants; for whoever watches the server.
     #[must_use]
     pub fn held_pairs(&self) -> usize {
-        let held =
-            |tenant: &std::sync::Arc<Tenant>| tenant.shared.views.read().holds.all(tenant.now()).count();
+        let held = |tenant: &std::sync::Arc<Tenant>| {
+            let views = tenant.shared.views.read();
+            let of =
+                |agent: &tabellion_core::view::Agent| crate::identity::holds_of(tenant, &views, agent.id);
+            views.identity.agents().iter().map(|agent| of(agent).len()).sum::<usize>()
+        };
         self.inner.tenants.read().values().map(held).sum()
     }
 

@@ -98,6 +98,9 @@ pub(crate) async fn change(
     reason: Option<String>,
 ) -> Result<Changed, Refusal> {
     let action = change.action();
+    if let Err(refusal) = crate::flow::not_suspended(tenant, call) {
+        return Err(tenant.refused(call, action, named(id), refusal).await);
+    }
     for _ in 0..ATTEMPTS_MAX {
         let planned = plan(tenant, call, id, &change, reason.as_deref());
         let (call, planned) =
@@ -188,7 +191,11 @@ fn plan(
         let predicate = predicate(tenant, &call.caller, &views);
         let head = match change {
             Change::Rollback(Some(version)) => rolled_back_head(&views, item, version, &predicate, at)?,
-            Change::Rollback(None) | Change::Retract | Change::Revert(_) | Change::Pin | Change::Unpin => {
+            Change::Rollback(None) => match views.items.visible_head(item, &predicate, at) {
+                Some((_, head)) => head,
+                None => return Err(without_head(&views, item, &predicate, at)),
+            },
+            Change::Retract | Change::Revert(_) | Change::Pin | Change::Unpin => {
                 views.items.visible_head(item, &predicate, at).ok_or_else(Refusal::not_found)?.1
             }
         };
@@ -261,16 +268,30 @@ fn rolled_back_head<'a>(
     }
 }
 
+/// Why an item without a head cannot be rolled back. What is hidden, in quarantine or was never there is missing.
+fn without_head(views: &Views, item: ItemId, predicate: &Predicate, at: Moment) -> Refusal {
+    let found = views.items.visible_item(item, predicate).filter(|item| !item.is_quarantined_at(at.lsn));
+    let last = found.and_then(|item| views.items.versions_of(item).next_back());
+    let is_retracted = |last: &&Version| {
+        predicate.admits(last) && views.items.status_at(last, at) == Some(Status::Retracted)
+    };
+    if last.filter(is_retracted).is_none() {
+        return Refusal::not_found();
+    }
+    let message = "the item was retracted, so there is no head to roll back: `tabellion history ID` shows its versions, and a new \
+                   write says one of them again";
+    Refusal::new(Code::NotTheHead, message)
+}
+
 fn not_the_head() -> Refusal {
     Refusal::new(Code::NotTheHead, "only the active head can be rolled back; read the item again")
 }
 
 /// What the head replaced, if that is history and can come back.
 fn predecessor(views: &Views, head: &Version, at: Moment) -> Option<Before> {
-    let version = views
-        .items
-        .parents_of(head)
-        .find(|parent| views.items.status_at(parent, at) == Some(Status::Superseded))?;
+    let version = views.items.parents_of(head).find(|parent| {
+        parent.owner == head.owner && views.items.status_at(parent, at) == Some(Status::Superseded)
+    })?;
     before(views, version)
 }
 
@@ -288,6 +309,7 @@ fn untainted(
             continue;
         }
         let can_come_back = !tainted.contains(&version.id)
+            && version.owner == head.owner
             && views.items.status_at(version, at) == Some(Status::Superseded)
             && predicate.admits(version);
         if can_come_back {

@@ -1,34 +1,33 @@
 //! What people set: policies and schemas, agents that may not write, items under suspicion (GOV-2.1, 11.9, 11.10).
 
 mod own;
+mod quarantine;
+mod revert;
 
-use crate::change::{Change, checked, moderated};
-use crate::read::item_id;
-use crate::reply::{ChangeStatus, Changed, Quarantined, Reverted, Skipped};
+pub(crate) use quarantine::quarantine;
+pub(crate) use revert::revert;
+
+use crate::change::checked;
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
-use crate::visibility::predicate;
 use crate::{Call, anomaly};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use tabellion_core::access::Power;
 use tabellion_core::canonical::{hex, unhex32};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{OnConflict, Strictness, WriteRequest, is_public_key};
-use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
+use tabellion_core::id::{AgentId, UserId};
 use tabellion_core::item::Layer;
-use tabellion_core::log::{Event, Lsn, PairHold, Payload, UserAgentPair};
+use tabellion_core::log::{AgentStatus, Event, Lsn, PairHold, Payload, UserAgentPair};
 use tabellion_core::policy::{PolicyKind, SharingPolicy};
 use tabellion_core::schema::{CompiledSchema, Schema};
-use tabellion_core::time::Timestamp;
-use tabellion_core::view::{Policy, Version, Views};
+use tabellion_core::view::Policy;
 
 const NAME_CHARS_MAX: usize = 64;
-/// Items that one revert or one flagging of dependents touches at most.
-const ITEMS_MAX: usize = 100_000;
 
 /// Members of an unreadable policy that are tried, to find which of them is why.
 const MEMBERS_TRIED_MAX: usize = 32;
@@ -332,7 +331,8 @@ async fn set(
         | Touch::Print(_)
         | Touch::Review(_) => Vec::new(),
     };
-    let trail = tenant.row(call, action, "ok", ids);
+    let reason = if let Payload::Reason(reason) = &payload { Some(reason.as_str()) } else { None };
+    let trail = tenant.row_because(call, action, "ok", ids, reason);
     let proposal =
         Proposal { drafts: vec![draft], touches: vec![touch], check: Box::new(|_, _| Ok(())), trail };
     match tenant.sequencer.propose(proposal).await {
@@ -357,7 +357,7 @@ pub(crate) async fn suspend(
         Ok(agent) => {
             set_agent(tenant, call, agent, Event::AgentSuspended { agent }, (reason, "suspend_agent")).await
         }
-        Err(refusal) => Err(tenant.refused(call, "suspend_agent", Vec::new(), refusal).await),
+        Err(refusal) => Err(tenant.refused(call, "suspend_agent", named_agent(tenant, agent), refusal).await),
     }
 }
 
@@ -373,7 +373,9 @@ pub(crate) async fn resume(
     let found = checked(Some(reason)).and_then(|_| to_resume(tenant, call, agent, user));
     let (agent, user) = match found {
         Ok(found) => found,
-        Err(refusal) => return Err(tenant.refused(call, "resume_agent", Vec::new(), refusal).await),
+        Err(refusal) => {
+            return Err(tenant.refused(call, "resume_agent", named_agent(tenant, agent), refusal).await);
+        }
     };
     let event = match user {
         None => Event::AgentResumed { agent },
@@ -425,6 +427,7 @@ fn to_resume(
         return own.map(|agent| (agent, Some(caller.user()))).ok_or(refusal);
     }
     let agent = agent_id(tenant, agent)?;
+    works(tenant, agent)?;
     let Some(name) = user else { return Ok((agent, None)) };
     let views = tenant.shared.views.read();
     let missing = || Refusal::new(Code::NotFound, "no such user");
@@ -432,158 +435,27 @@ fn to_resume(
     Ok((agent, Some(user)))
 }
 
+/// Refuses to resume an agent that is not stopped but at rest.
+fn works(tenant: &Tenant, agent: AgentId) -> Result<(), Refusal> {
+    let views = tenant.shared.views.read();
+    let is_retired = views.graphs.status_at(agent, views.lsn()) == AgentStatus::Retired;
+    if !is_retired || views.policies.is_suspended(agent) {
+        return Ok(());
+    }
+    let name = views.identity.agent(agent).map(|agent| agent.words.name.as_str()).unwrap_or_default();
+    let message = format!(
+        "agent {name} is retired, not suspended: `tabellion agent activate {name} --reason …` puts it back to work"
+    );
+    Err(Refusal::new(Code::AgentNotGranted, message))
+}
+
+/// The agent that an act is about, as the trail names it; nothing if there is none.
+fn named_agent(tenant: &Tenant, name: &str) -> Vec<String> {
+    agent_id(tenant, name).map(|agent| vec![agent.to_string()]).unwrap_or_default()
+}
+
 fn agent_id(tenant: &Tenant, name: &str) -> Result<AgentId, Refusal> {
     let views = tenant.shared.views.read();
     let missing = || Refusal::new(Code::NotFound, "no such agent");
     views.identity.find_agent(name).map(|agent| agent.id).ok_or_else(missing)
-}
-
-/// Puts an item under quarantine: it is kept and not retrievable, and what depends on it is named.
-pub(crate) async fn quarantine(
-    tenant: &Tenant,
-    call: &Call,
-    id: &str,
-    on: bool,
-    reason: &str,
-) -> Result<Quarantined, Refusal> {
-    let action = if on { "quarantine" } else { "release" };
-    let planned = checked(Some(reason)).and_then(|_| plan(tenant, call, id, on));
-    let (call, planned) = moderated(call, planned, Some(reason), true, |call| plan(tenant, call, id, on));
-    let call = &*call;
-    let (item, version, dependents) = match planned {
-        Ok(planned) => planned,
-        Err(refusal) => return Err(tenant.refused(call, action, crate::read::named(id), refusal).await),
-    };
-    let event = if on { Event::ItemQuarantined { item } } else { Event::ItemReleased { item } };
-    let token =
-        set(tenant, call, event, Payload::Reason(reason.to_owned()), Touch::Item(item), action).await?;
-    let status = if on { ChangeStatus::Quarantined } else { ChangeStatus::Released };
-    Ok(Quarantined { changed: Changed { status, id: item, version, token }, dependents })
-}
-
-fn plan(
-    tenant: &Tenant,
-    call: &Call,
-    id: &str,
-    on: bool,
-) -> Result<(ItemId, VersionId, Vec<ItemId>), Refusal> {
-    let item = item_id(id)?;
-    let views = tenant.shared.views.read();
-    let predicate = predicate(tenant, &call.caller, &views);
-    let found = views.items.visible_item(item, &predicate).ok_or_else(Refusal::not_found)?;
-    if found.is_quarantined_at(views.lsn()) == on {
-        let state = if on { "in quarantine already" } else { "not in quarantine" };
-        return Err(Refusal::new(Code::NotTheHead, format!("the item is {state}")));
-    }
-    let last = views.items.versions_of(found).next_back().filter(|version| predicate.admits(version));
-    let last = last.ok_or_else(Refusal::not_found)?;
-    if !call.caller.moderates() {
-        crate::write::contributed(last, &predicate)?;
-    }
-    let seen = |version: &Version| predicate.admits(version);
-    let versions: Vec<VersionId> = views.items.versions_of(found).map(|version| version.id).collect();
-    let dependents = dependents(&views, &versions, &seen);
-    let items = dependents.iter().filter_map(|version| views.items.find_version(*version));
-    let items: BTreeSet<ItemId> =
-        items.filter_map(|one| views.items.item_of(one)).map(|one| one.id).collect();
-    Ok((item, last.id, items.into_iter().filter(|one| *one != item).collect()))
-}
-
-/// The versions that derive, over however many steps, from these.
-fn dependents(views: &Views, from: &[VersionId], seen: &dyn Fn(&Version) -> bool) -> BTreeSet<VersionId> {
-    let mut visited = BTreeSet::new();
-    let mut open: VecDeque<VersionId> = from.iter().copied().collect();
-    while let Some(version) = open.pop_front() {
-        for dependent in views.items.dependents_of(version).filter(|version| seen(version)) {
-            if visited.len() < ITEMS_MAX && visited.insert(dependent.id) {
-                open.push_back(dependent.id);
-            }
-        }
-    }
-    visited
-}
-
-/// Takes back all that an agent wrote in a period, and what was derived from it: one's own, and for a moderator what anybody
-/// shared (AM-8). Each item goes back to the newest version that is neither, or is retracted if there is none.
-///
-/// One item after another, so that whatever stops it, the same call again goes on where it stopped.
-pub(crate) async fn revert(
-    tenant: &Tenant,
-    call: &Call,
-    agent: &str,
-    period: (Timestamp, Timestamp),
-    reason: &str,
-    dry_run: bool,
-) -> Result<Reverted, Refusal> {
-    let found = checked(Some(reason)).and_then(|_| agent_id(tenant, agent));
-    let found = found.map(|agent| concerned(tenant, call, agent, period));
-    let concerned = match found {
-        Ok(concerned) => concerned,
-        Err(refusal) => return Err(tenant.refused(call, "revert_agent", Vec::new(), refusal).await),
-    };
-    let Concerned { written, derived, tainted } = concerned;
-    let mut reverted =
-        Reverted { written, derived, retracted: 0, rolled_back: 0, skipped: Vec::new(), dry_run };
-    if !dry_run {
-        let change = Change::Revert(Arc::new(tainted));
-        for item in reverted.written.iter().chain(&reverted.derived) {
-            let why = Some(reason.to_owned());
-            match crate::change::change(tenant, call, &item.to_string(), change.clone(), why).await {
-                Ok(changed) if changed.status == ChangeStatus::RolledBackWithReactivation => {
-                    reverted.rolled_back += 1;
-                }
-                Ok(_) => reverted.retracted += 1,
-                // Gone meanwhile, which is what was wanted.
-                Err(refusal) if matches!(refusal.code, Code::NotFound | Code::NotTheHead) => {}
-                Err(Refusal { code, message, .. }) => {
-                    reverted.skipped.push(Skipped { id: *item, code, message });
-                }
-            }
-        }
-    }
-    tenant.read_done(call, "revert_agent", Vec::new(), Ok(reverted)).await
-}
-
-/// What reverting is about.
-struct Concerned {
-    /// Items whose head the agent wrote.
-    written: Vec<ItemId>,
-    /// Items whose head derives from what it wrote.
-    derived: Vec<ItemId>,
-    /// The versions of both kinds.
-    tainted: BTreeSet<VersionId>,
-}
-
-fn concerned(
-    tenant: &Tenant,
-    call: &Call,
-    agent: AgentId,
-    (since, until): (Timestamp, Timestamp),
-) -> Concerned {
-    let views = tenant.shared.views.read();
-    let at = tenant.moment(&views);
-    let own = predicate(tenant, &call.caller, &views);
-    let moderator = call.caller.moderating("").ok().map(|caller| predicate(tenant, &caller, &views));
-    let seen = |version: &Version| {
-        own.admits(version) || moderator.as_ref().is_some_and(|predicate| predicate.admits(version))
-    };
-    let wrote = views.items.written_by(agent);
-    let wrote = wrote.filter(|version| (since..until).contains(&version.time) && seen(version));
-    let written: Vec<VersionId> = wrote.take(ITEMS_MAX).map(|version| version.id).collect();
-    let derived = dependents(&views, &written, &seen);
-    let items = |versions: &mut dyn Iterator<Item = VersionId>| -> BTreeSet<ItemId> {
-        let versions = versions.filter_map(|version| views.items.find_version(version));
-        let heads = versions.filter_map(|version| {
-            let item = views.items.item_of(version)?;
-            views.items.head_at(item, at).filter(|head| head.id == version.id).map(|_| item.id)
-        });
-        heads.collect()
-    };
-    let of_agent = items(&mut written.iter().copied());
-    let of_others = items(&mut derived.iter().copied());
-    Concerned {
-        derived: of_others.difference(&of_agent).copied().collect(),
-        written: of_agent.into_iter().collect(),
-        tainted: written.into_iter().chain(derived).collect(),
-    }
 }

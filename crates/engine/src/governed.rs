@@ -2,8 +2,8 @@
 
 use crate::change::{checked, needs_reason};
 use crate::reply::{
-    AgentReply, Feedback, Flag, KeptReply, NewAgent, Quarantined, Reverified, Reverted, ReviewReply, Verdict,
-    Written,
+    AgentReply, Feedback, Flag, KeptReply, NewAgent, Quarantined, Reverified, RevertQuery, Reverted,
+    ReviewReply, Verdict, Written,
 };
 use crate::tenant::Tenant;
 use crate::{Call, Engine, Notice, govern, identity, kept, reverify, review};
@@ -12,7 +12,6 @@ use std::sync::Arc;
 use tabellion_core::error::Refusal;
 use tabellion_core::gate::WriteDraft;
 use tabellion_core::id::TenantId;
-use tabellion_core::time::Timestamp;
 use tabellion_core::view::Policy;
 
 impl Engine {
@@ -204,16 +203,9 @@ impl Engine {
     /// Takes back all that an agent wrote in a period and what derives from it: one's own, and for a moderator what is shared.
     ///
     /// # Errors
-    /// When there is no such agent.
-    pub async fn revert(
-        &self,
-        call: &Call,
-        agent: &str,
-        period: (Timestamp, Timestamp),
-        reason: &str,
-        dry_run: bool,
-    ) -> Result<Reverted, Refusal> {
-        govern::revert(&*self.tenant(call)?, call, agent, period, reason, dry_run).await
+    /// When there is no such agent or user.
+    pub async fn revert(&self, call: &Call, agent: &str, query: RevertQuery) -> Result<Reverted, Refusal> {
+        govern::revert(&*self.tenant(call)?, call, agent, query).await
     }
 
     /// Verifies again what is durable, from a place on. Admins only.

@@ -10,7 +10,7 @@ use crate::tenant::Tenant;
 use tabellion_core::access::{NAME_RULE, Power, Role, is_name, look};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::gate::GateName;
+use tabellion_core::gate::{GateName, Strictness};
 use tabellion_core::id::{AgentId, KeyId, ResourceId, UserId};
 use tabellion_core::log::{Actor, AgentStatus, Event, IssuedKey, Lsn, Payload, Principal, UserStatus};
 use tabellion_core::seal::Secret;
@@ -283,7 +283,8 @@ pub(crate) fn must_be_active(tenant: &Tenant, user: UserId) -> Result<(), Refusa
         return Ok(());
     }
     let name = views.identity.user(user).map(|user| user.name.as_str()).unwrap_or_default();
-    let message = format!("the user `{name}` is disabled; an admin can enable it again");
+    let message =
+        format!("the user `{name}` is disabled; an admin lets it act again: `tabellion user enable {name}`");
     Err(Refusal::new(Code::UserDisabled, message).at(GateName::Preflight))
 }
 
@@ -502,24 +503,31 @@ pub(crate) fn agent_reply(tenant: &Tenant, views: &Views, agent: &Agent) -> Agen
         status: views.graphs.status_at(agent.id, views.lsn()),
         suspended: suspension(tenant, views, agent.id),
         created_at: agent.created_at,
-        holds: holds_of(views, agent.id, tenant.now()),
+        holds: holds_of(tenant, views, agent.id),
     }
 }
 
-/// For which users an agent's writes are held or suspended at a time.
-pub(crate) fn holds_of(views: &Views, agent: AgentId, now: Timestamp) -> Vec<HoldReply> {
+/// The namespace of writes that name none.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// For which users an agent's writes are held or suspended now: as unlike those before, or for the pair's reputation.
+pub(crate) fn holds_of(tenant: &Tenant, views: &Views, agent: AgentId) -> Vec<HoldReply> {
+    let now = tenant.now();
+    let name = |user| (user, views.identity.user(user).map(|user| user.name.clone()).unwrap_or_default());
     let held = views.holds.all(now).filter(|standing| standing.hold.agent == agent);
     let reply = |standing: &StandingHold| HoldReply {
-        user: (
-            standing.hold.user,
-            views.identity.user(standing.hold.user).map(|user| user.name.clone()).unwrap_or_default(),
-        ),
+        user: name(standing.hold.user),
         action: standing.hold.action,
         reason: standing.hold.reason(),
         since: standing.since,
         until: standing.hold.until,
     };
-    held.map(reply).collect()
+    let strictness = views.policies.strictness(DEFAULT_NAMESPACE).unwrap_or(tenant.governance.strictness);
+    let records = tenant.records(views, agent, now);
+    // Under `open` nobody is held for a reputation.
+    let counted = records.iter().filter(|_| strictness > Strictness::Open);
+    let distrusted = counted.filter_map(|(user, record)| record.hold(name(*user)));
+    held.map(reply).chain(distrusted).collect()
 }
 
 pub(crate) fn resource_reply(views: &Views, resource: &Resource) -> ResourceReply {

@@ -1,6 +1,6 @@
 //! Get, list, versions and provenance: reads by id, under the caller's predicate, at any moment.
 
-use crate::reply::{ItemReply, ListQuery, Page, VersionReply};
+use crate::reply::{Contributed, ItemReply, ListQuery, Page, QuarantineReply, VersionReply};
 use crate::search::redacted_classes;
 use crate::sharing::Chain;
 use crate::tenant::Tenant;
@@ -143,7 +143,13 @@ fn get_item(
         let last = views.items.replaced_head(item, at)?;
         predicate.admits(last).then_some((item, last))
     };
-    let head = views.items.visible_head(id, &predicate, at).or_else(replaced);
+    // A moderator reads what is in quarantine, by its id.
+    let suspect = || {
+        let item = views.items.visible_item(id, &predicate).filter(|_| caller.moderates())?;
+        let head = views.items.head_in_quarantine(item, at)?;
+        predicate.admits(head).then_some((item, head))
+    };
+    let head = views.items.visible_head(id, &predicate, at).or_else(replaced).or_else(suspect);
     let (item, head) = head.ok_or_else(Refusal::not_found)?;
     let sketch = Sketch::of(&views, item, head, at, &predicate).ok_or_else(Refusal::not_found)?;
     let reading = Chain::of_reading(tenant, caller, &views);
@@ -164,6 +170,14 @@ pub(crate) fn shown_version(tenant: &Tenant, caller: &Caller, version: VersionId
     let reading = Chain::of_reading(tenant, caller, &views);
     drop(views);
     reading.shown(fill(sketch, tenant, caller).ok()?)
+}
+
+/// A text within its length; the rest of a longer one is a dot of three.
+pub(crate) fn shortened(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 fn shown(reading: &Chain, item: ItemReply) -> Result<(ItemReply, Shaped), Refusal> {
@@ -211,6 +225,11 @@ fn list_items(
     let limit = within(query.limit, PAGE_DEFAULT, tenant.limits.page_max, "/limit")?;
     let layer = query.layer.as_deref().map(layer_word).transpose()?;
     let skip = tenant.place(caller, query.cursor.as_deref())?;
+    if query.quarantined && !caller.moderates() {
+        let fault = Fault::new("/moderate", Code::MissingRequiredField, "why, for the audit log");
+        let message = "what is in quarantine is listed for moderators: give the reason as `moderate`";
+        return Err(Refusal::new(Code::SchemaInvalid, message).with(vec![fault]));
+    }
     if layer == Some(Layer::Working) {
         return Ok(working::page(tenant, caller, query, (skip, limit)));
     }
@@ -248,6 +267,13 @@ fn sketches(
         layer.is_none_or(|layer| layer == head.layer)
             && query.namespace.as_deref().is_none_or(|name| views.items.namespace_of(head) == name)
     };
+    if query.quarantined {
+        let found = views.items.quarantined_items(from).filter_map(|(place, item)| {
+            let head = views.items.head_in_quarantine(item, at).filter(|head| wanted(head))?;
+            Some((place, Sketch::of(&views, item, head, at, &predicate)?))
+        });
+        return found.take(count).collect();
+    }
     let found = views.items.visible_items(&predicate, from).filter_map(|(place, item)| {
         let head = views.items.head_at(item, at).filter(|head| wanted(head))?;
         Some((place, Sketch::of(&views, item, head, at, &predicate)?))
@@ -289,7 +315,11 @@ fn read_provenance(
         let predicate = predicate(tenant, caller, &views);
         let item = views.items.visible_item(item_id(id)?, &predicate).ok_or_else(Refusal::not_found)?;
         let chosen = match version {
-            None => views.items.head_at(item, tenant.moment(&views)),
+            None => {
+                let at = tenant.moment(&views);
+                let suspect = || views.items.head_in_quarantine(item, at).filter(|_| caller.moderates());
+                views.items.head_at(item, at).or_else(suspect)
+            }
             Some(text) => {
                 let wanted: VersionId = text.parse().map_err(|_| Refusal::not_found())?;
                 views.items.versions_of(item).find(|version| version.id == wanted)
@@ -311,7 +341,13 @@ fn read_provenance(
     let record = Provenance { superseded_by, ..record };
     let shown = reading.shown_provenance(record.clone());
     let shaped = reading.shaped(shown != record);
-    Ok((if own { shown } else { shown.without_contributor() }, shaped))
+    if own {
+        return Ok((shown, shaped));
+    }
+    let user = shown.source_user_id.clone();
+    let hidden = shown.without_contributor();
+    let shown = if caller.moderates() { Provenance { source_user_id: user, ..hidden } } else { hidden };
+    Ok((shown, shaped))
 }
 
 /// What a version says and where it comes from.
@@ -333,6 +369,8 @@ pub(crate) struct Sketch {
     reply: ItemReply,
     lsn: Lsn,
     at: Lsn,
+    /// The entry beside which the reason of its quarantine is sealed.
+    quarantined: Option<Lsn>,
 }
 
 impl Sketch {
@@ -371,8 +409,26 @@ impl Sketch {
             token: String::new(),
             transformed: false,
             against: Vec::new(),
+            contributed: Some(Box::new(contributed(views, item, version))),
         };
-        disclose(Self { reply, lsn: version.lsn, at: at.lsn }, version, predicate)
+        let quarantined = item.quarantine().map(|one| one.lsn);
+        disclose(Self { reply, lsn: version.lsn, at: at.lsn, quarantined }, version, predicate)
+    }
+}
+
+/// Who contributed a version and put its item under quarantine, by name; the reason is read later.
+fn contributed(views: &Views, item: &Item, version: &Version) -> Contributed {
+    let name = |id| views.identity.user(id).map(|user| user.name.clone()).unwrap_or_default();
+    let agent = version.agent.and_then(|agent| views.identity.agent(agent));
+    let quarantine = item.quarantine().map(|one| QuarantineReply {
+        by: one.by.user.map(|user| (user, name(user))),
+        since: one.since,
+        reason: None,
+    });
+    Contributed {
+        user: (version.owner, name(version.owner)),
+        agent: agent.map(|agent| (agent.id, agent.words.name.clone())),
+        quarantine,
     }
 }
 
@@ -386,7 +442,16 @@ pub(crate) fn fill(
     let (content, provenance) = content(tenant, sketch.lsn)?;
     let token = tenant.token(caller, sketch.at);
     let rho = sketch.reply.rho.filter(|_| caller.may(Power::Audit));
-    Ok(ItemReply { content, evidence: provenance.evidence_refs, token, rho, ..sketch.reply })
+    let mut contributed = sketch.reply.contributed.filter(|_| caller.moderates());
+    let quarantine = contributed.as_mut().and_then(|one| one.quarantine.as_mut());
+    if let (Some(quarantine), Some(lsn)) = (quarantine, sketch.quarantined) {
+        quarantine.reason = match tenant.payload(lsn) {
+            Ok(Some(Payload::Reason(reason))) if !reason.is_empty() => Some(reason),
+            _ => None,
+        };
+    }
+    let evidence = provenance.evidence_refs;
+    Ok(ItemReply { content, evidence, token, rho, contributed, ..sketch.reply })
 }
 
 /// A number within its limit, or the fault.

@@ -5,17 +5,19 @@ mod ask;
 mod governed;
 mod relations;
 mod roles;
+mod trail;
 mod trust;
 
 pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, PairToken, WhoReply};
 pub use ask::{AskQuery, AskReply, CallReply, TurnReply, Usage};
 pub use governed::{
-    Decided, Feedback, Flag, Ground, HoldReply, KeptReply, Quarantined, Reverified, Reverted, ReviewReply,
-    Skipped, Superseded, Verdict,
+    Contributed, Decided, Feedback, Flag, Ground, HoldReply, KeptReply, QuarantineReply, Quarantined,
+    Reverified, RevertQuery, Reverted, RevertedItem, ReviewReply, Skipped, Superseded, Verdict,
 };
 pub use relations::{PathReply, PathsQuery, PathsReply, StepReply};
 pub use roles::{MemberReply, RoleDraft, RoleReply};
 pub use tabellion_core::trust::Band as TrustBand;
+pub use trail::{AuditQuery, AuditRow};
 pub use trust::{
     AuditorTrust, ItemTrust, RoundDraft, RoundReply, SpaceTrust, StagedWriteTrust, TrustNumbers, TrustQuery,
     TrustReply,
@@ -197,6 +199,8 @@ pub struct ItemReply {
     pub transformed: bool,
     /// What else the caller may see that speaks against it; only where one item is read.
     pub against: Vec<Against>,
+    /// For a moderator: who contributed it, and the quarantine that it is in.
+    pub contributed: Option<Box<Contributed>>,
 }
 
 /// A version without its content.
@@ -244,6 +248,8 @@ pub struct ListQuery {
     pub limit: Option<u64>,
     /// Where the page before said to go on.
     pub cursor: Option<String>,
+    /// Only what is in quarantine, which moderators alone see.
+    pub quarantined: bool,
 }
 
 /// What a search is asked for.
@@ -467,46 +473,6 @@ pub struct WhoAmI {
     pub agent: (AgentId, String),
     /// What the user may administer.
     pub role: Role,
-}
-
-/// What of the trail is asked for.
-#[derive(Debug, Clone, Default)]
-pub struct AuditQuery {
-    /// Only this action.
-    pub action: Option<String>,
-    /// At most this many.
-    pub limit: Option<u64>,
-    /// Where the page before said to go on.
-    pub cursor: Option<String>,
-}
-
-/// One row of the trail, newest first in a listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AuditRow {
-    /// When.
-    pub time: Timestamp,
-    /// Who.
-    pub user: Option<UserId>,
-    /// Through what.
-    pub agent: Option<AgentId>,
-    /// Did what.
-    pub action: String,
-    /// How it ended.
-    pub outcome: String,
-    /// What it concerned.
-    pub ids: Vec<String>,
-    /// Why, if it was done as a moderator.
-    pub reason: Option<String>,
-    /// The request.
-    pub request_id: Option<String>,
-    /// The access epoch under which it was decided.
-    pub epoch: u64,
-    /// The policies of sharing that shaped it: the name of each, and which version of it held.
-    pub policies: Vec<(String, u32)>,
-    /// Whether they changed what was kept or sent.
-    pub transformed: bool,
-    /// Its place in the audit log; auditors only.
-    pub lsn: Option<u64>,
 }
 
 /// A signed head and the key that confirms it.

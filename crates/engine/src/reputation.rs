@@ -1,15 +1,18 @@
 //! How well an agent's writes have stood, and who reads (GOV-11.8, D11, D17).
 
+use crate::reply::HoldReply;
 use crate::reverify::rests_on;
 use crate::tenant::Tenant;
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use tabellion_core::access::Caller;
+use tabellion_core::gate::REPUTATION_MIN;
 use tabellion_core::id::{AgentId, UserId};
 use tabellion_core::item::Status;
-use tabellion_core::log::{Decision, Entry, Event, LogName, Lsn, Recheck};
+use tabellion_core::log::{Decision, Entry, Event, LogName, Lsn, PairAction, Recheck};
 use tabellion_core::time::{Period, Timestamp};
-use tabellion_core::view::{Moment, Version, Views};
+use tabellion_core::view::{Moment, Review, Version, Views};
 use tabellion_store::{Store, StoreError};
 
 /// How far back writes count.
@@ -32,26 +35,86 @@ pub(crate) struct Reputations(Mutex<HashMap<AgentId, Known>>);
 struct Known {
     at: Timestamp,
     lsn: Lsn,
-    reputation: Option<f64>,
+    records: Arc<BTreeMap<UserId, Record>>,
+}
+
+/// How the writes of an agent for one user stood.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Record {
+    correct: usize,
+    incorrect: usize,
+    /// When the newest of the incorrect ones was written, and when the last was found to be so.
+    last_written: Timestamp,
+    last_found: Timestamp,
+}
+
+impl Record {
+    const fn judged(self) -> usize {
+        self.correct + self.incorrect
+    }
+
+    fn note_incorrect(&mut self, written: Timestamp, found: Timestamp) {
+        self.incorrect += 1;
+        self.last_written = self.last_written.max(written);
+        self.last_found = self.last_found.max(found);
+    }
+
+    /// The share that proved correct; nothing below ten judged writes.
+    fn share(self) -> Option<f64> {
+        (self.judged() >= WRITES_MIN).then(|| self.correct as f64 / self.judged() as f64)
+    }
+
+    /// That writes of a pair with this record are held for review, and until when at the latest.
+    pub(crate) fn hold(self, user: (UserId, String)) -> Option<HoldReply> {
+        let share = self.share().filter(|share| *share < REPUTATION_MIN)?;
+        let (incorrect, judged) = (self.incorrect, self.judged());
+        Some(HoldReply {
+            user,
+            action: PairAction::Hold,
+            reason: format!("reputation {share:.2}: {incorrect} of {judged} judged writes were found wrong"),
+            since: self.last_found,
+            until: self.last_written.plus(WINDOW),
+        })
+    }
 }
 
 impl Tenant {
-    /// The share of an agent's judged writes that proved correct; nothing below ten.
-    pub(crate) fn reputation(&self, agent: AgentId, now: Timestamp) -> Option<f64> {
+    /// The share of an agent's judged writes for a user that proved correct; nothing below ten.
+    pub(crate) fn reputation(&self, user: UserId, agent: AgentId, now: Timestamp) -> Option<f64> {
         let views = self.shared.views.read();
+        self.records(&views, agent, now).get(&user).copied().unwrap_or_default().share()
+    }
+
+    /// The same over all users of the agent.
+    pub(crate) fn reputation_of_agent(&self, agent: AgentId, now: Timestamp) -> Option<f64> {
+        let views = self.shared.views.read();
+        let mut all = Record::default();
+        for record in self.records(&views, agent, now).values() {
+            (all.correct, all.incorrect) = (all.correct + record.correct, all.incorrect + record.incorrect);
+        }
+        all.share()
+    }
+
+    /// How the writes of an agent stood, by user.
+    pub(crate) fn records(
+        &self,
+        views: &Views,
+        agent: AgentId,
+        now: Timestamp,
+    ) -> Arc<BTreeMap<UserId, Record>> {
         let challenged = views.items.last_challenge().max(views.checks.last());
+        let lsn = challenged.max(views.reviews.last_decision()).max(views.holds.last_resumed());
         let mut known = self.reputations.0.lock();
         if let Some(known) = known.get(&agent)
-            && known.lsn == challenged.max(views.reviews.last_decision())
+            && known.lsn == lsn
             && now.since(known.at) < KNOWN_FOR
             && now >= known.at
         {
-            return known.reputation;
+            return Arc::clone(&known.records);
         }
-        let reputation = reputation(&views, agent, now);
-        let lsn = challenged.max(views.reviews.last_decision());
-        known.insert(agent, Known { at: now, lsn, reputation });
-        reputation
+        let records = Arc::new(records(views, agent, now));
+        known.insert(agent, Known { at: now, lsn, records: Arc::clone(&records) });
+        records
     }
 
     /// How many pairs of this user have read lately.
@@ -60,31 +123,38 @@ impl Tenant {
     }
 }
 
-fn reputation(views: &Views, agent: AgentId, now: Timestamp) -> Option<f64> {
+fn records(views: &Views, agent: AgentId, now: Timestamp) -> BTreeMap<UserId, Record> {
     let at = Moment { lsn: views.lsn(), time: now };
+    let mut records: BTreeMap<UserId, Record> = BTreeMap::new();
+    // What was written before somebody let the pair go on counts no more.
+    let counts = |user: UserId, time: Timestamp| {
+        now.since(time) <= WINDOW && views.holds.resumed(user, agent).is_none_or(|resumed| time > resumed)
+    };
     let written = views.items.written_by(agent).rev().take_while(|version| now.since(version.time) <= WINDOW);
-    let (mut correct, mut incorrect) = (0usize, 0usize);
-    for version in written {
+    for version in written.filter(|version| counts(version.owner, version.time)) {
+        let record = records.entry(version.owner).or_default();
         match stood(views, version, at) {
-            Some(true) => correct += 1,
-            Some(false) => incorrect += 1,
+            Some(true) => record.correct += 1,
+            Some(false) => {
+                let found = version.ended().and_then(|(lsn, _)| views.items.time_of(lsn));
+                record.note_incorrect(version.time, found.unwrap_or(version.time));
+            }
             None => {}
         }
     }
-    incorrect += views
-        .reviews
-        .all()
-        .filter(|review| review.agent == agent && review.decision == Some(Decision::RejectedAsFalse))
-        .filter(|review| now.since(review.time) <= WINDOW)
-        .count();
-    let judged = correct + incorrect;
-    (judged >= WRITES_MIN).then(|| correct as f64 / judged as f64)
+    let is_false =
+        |review: &&Review| review.agent == agent && review.decision == Some(Decision::RejectedAsFalse);
+    for review in views.reviews.all().filter(is_false).filter(|one| counts(one.owner, one.time)) {
+        let found = review.decided.and_then(|lsn| views.items.time_of(lsn)).unwrap_or(review.time);
+        records.entry(review.owner).or_default().note_incorrect(review.time, found);
+    }
+    records
 }
 
 /// Whether a write proved correct; nothing while that is open.
 fn stood(views: &Views, version: &Version, at: Moment) -> Option<bool> {
     if version.challenged {
-        return Some(false);
+        return if derives_from_challenged(views, version) { None } else { Some(false) };
     }
     // Tidying up what is one's own says nothing of whether it was true (AM-6).
     if views.items.status_at(version, at) == Some(Status::Retracted) {
@@ -100,6 +170,12 @@ fn stood(views: &Views, version: &Version, at: Moment) -> Option<bool> {
     }
     let old = at.time.since(version.time) >= UNCHALLENGED;
     (version.review.is_some() || old).then_some(true)
+}
+
+/// Whether a version was taken back together with what another pair wrote and it derives from: that was not its author's fault.
+fn derives_from_challenged(views: &Views, version: &Version) -> bool {
+    let author = (version.owner, version.agent);
+    views.items.sources_of(version).any(|source| source.challenged && (source.owner, source.agent) != author)
 }
 
 /// Whether a version does not stand only because what its own pair wrote before was taken back or changed.

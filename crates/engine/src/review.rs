@@ -6,12 +6,16 @@
 mod decide;
 mod edit;
 mod feedback;
+mod findings;
+mod outside;
 
 use decide::end;
 pub(crate) use decide::{decide, promote, waiting_write};
 use edit::earlier_wording;
 pub(crate) use edit::{edit, ended, ending, give_way, must_wait, why};
 pub(crate) use feedback::feedback;
+use findings::{findings, opposed};
+use outside::Proposed;
 
 use crate::owed::Owed;
 use crate::reply::{Deferral, ReviewReply, WriteStatus, Written};
@@ -19,13 +23,12 @@ use crate::scribing::{self, Told};
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::write::{self, Asked, Flight};
-use crate::{Call, Notice, calibration, counsel};
+use crate::{Call, Notice, calibration};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tabellion_core::access::{Caller, Power};
-use tabellion_core::canonical::{hex, sha256};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Cause, GateName, Held, Hold, WriteDraft, read_write};
 use tabellion_core::id::{AgentId, ReviewId, UserId};
@@ -36,6 +39,8 @@ use tabellion_core::view::{Class, Review, ReviewState, Views};
 
 /// Reviews of one listing.
 const PAGE: usize = 500;
+/// Reviews that one listing looks at, to find those that the caller may see.
+const LOOKED_AT_MAX: usize = 5_000;
 /// The newest waiting writes of an author that another one is compared with.
 const COMPARED_MAX: usize = 50;
 /// The word for reviews of what is kept apart for so long that it is out of the way (CAL-31).
@@ -91,7 +96,12 @@ pub(crate) async fn stage(
 }
 
 /// Refuses to park a person's write that nobody could decide on (AM-4). What calibration keeps apart needs no person.
-pub(crate) fn can_be_decided(tenant: &Tenant, call: &Call, held: &Held) -> Result<(), Refusal> {
+pub(crate) fn can_be_decided(
+    tenant: &Tenant,
+    call: &Call,
+    asked: &Asked,
+    held: &Held,
+) -> Result<(), Refusal> {
     let apart = held.causes.iter().any(|cause| cause.code == Code::CalibrationStaged);
     if apart || !tenant.is_person(&call.caller) {
         return Ok(());
@@ -99,9 +109,16 @@ pub(crate) fn can_be_decided(tenant: &Tenant, call: &Call, held: &Held) -> Resul
     let (deciding, needed) = {
         let views = tenant.shared.views.read();
         let named = views.policies.reviewers_of(&call.caller.user().to_string());
-        let users = named.iter().filter_map(|id| views.identity.find_user(id));
-        let active = users.filter(|user| views.graphs.is_active(user.id, views.lsn())).count();
+        let users = named.iter().filter_map(|id| views.identity.find_user(id)).map(|user| user.id);
+        let active: BTreeSet<UserId> =
+            users.filter(|user| views.graphs.is_active(*user, views.lsn())).collect();
         (active, views.policies.approvals() as usize)
+    };
+    let is_moderated = held.causes.iter().any(|cause| cause.code == Code::Moderated);
+    let concerns_others = is_moderated || !opposed(tenant, call, asked, held).is_empty();
+    let deciding = match concerns_others && deciding.len() < needed {
+        true => deciding.union(&outside::moderators(tenant, call.caller.user())).count(),
+        false => deciding.len(),
     };
     if deciding >= needed {
         return Ok(());
@@ -160,6 +177,7 @@ fn staging(
         token: asked.token,
         request: asked.request_print,
         against: u32::try_from(held.assessment.against.len()).unwrap_or(u32::MAX),
+        opposes: Some(opposed(tenant, call, asked, held)).filter(|items| !items.is_empty()),
     };
     let write = json!({
         "write": asked.body.to_body(),
@@ -171,7 +189,7 @@ fn staging(
     });
     let payload = Payload::Staged {
         write: write.to_string().into_bytes().into(),
-        findings: findings(held).to_string().into_bytes().into(),
+        findings: findings(tenant, call, asked, held).to_string().into_bytes().into(),
     };
     let edited = edits.map(|id| ending(tenant, call, id)).transpose()?;
     let draft = tenant.draft(call.caller.actor(), Event::WriteStaged(staged), Some(&payload))?;
@@ -194,50 +212,6 @@ fn staging(
     Ok(Proposal { drafts, touches: replay.touches(), check: Box::new(check), trail })
 }
 
-/// What the gates found, for those who decide.
-fn findings(held: &Held) -> Value {
-    let assessment = &held.assessment;
-    let factors: Vec<Value> = assessment
-        .risk
-        .factors()
-        .iter()
-        .map(|(name, weight, value)| json!({"factor": name, "weight": weight, "value": value}))
-        .collect();
-    let causes: Vec<Value> = held
-        .causes
-        .iter()
-        .map(|cause| json!({"gate": cause.gate.as_str(), "code": cause.code.as_str(), "message": cause.message}))
-        .collect();
-    let contradictions: Vec<Value> = assessment
-        .against
-        .iter()
-        .map(|one| {
-            json!({
-                "id": one.known.item.to_string(),
-                "version": one.known.version.to_string(),
-                "method": one.method.as_str(),
-                "score": one.score,
-                "similarity": one.similarity,
-            })
-        })
-        .collect();
-    let supersedes: Vec<String> = assessment.against.iter().map(|one| one.known.item.to_string()).collect();
-    json!({
-        "factors": factors,
-        "causes": causes,
-        "contradictions": contradictions,
-        "proposal": if supersedes.is_empty() { json!({"operation": "insert"}) } else {
-            json!({"operation": "supersede", "items": supersedes})
-        },
-        "fact_score": assessment.fact,
-        "authority": assessment.authority,
-        "adjusted_confidence": assessment.confidence,
-        "validation_score": assessment.composite,
-        "consensus": counsel::consensus_json(assessment.consensus.as_ref()),
-        "content_hash": hex(&sha256(&held.content)),
-    })
-}
-
 fn deferral_of(id: ReviewId, cause: Option<&Cause>) -> Deferral {
     let (gate, code) =
         cause.map_or((GateName::Policy, Code::ApprovalRequired), |cause| (cause.gate, cause.code));
@@ -247,7 +221,11 @@ fn deferral_of(id: ReviewId, cause: Option<&Cause>) -> Deferral {
 
 /// Why a write waits, in a word, where that is not the write alone.
 pub(crate) fn held_for(code: Code) -> Option<&'static str> {
-    let words = [(Code::Anomaly, "anomaly"), (Code::CalibrationStaged, "calibration")];
+    let words = [
+        (Code::Anomaly, "anomaly"),
+        (Code::CalibrationStaged, "calibration"),
+        (Code::Moderated, "moderated"),
+    ];
     words.iter().find(|(known, _)| *known == code).map(|(_, word)| *word)
 }
 
@@ -414,11 +392,8 @@ pub(crate) fn is_visible(views: &Views, caller: &Caller, review: &Review) -> boo
 
 /// Whether a caller may hear news of a review.
 pub(crate) fn may_hear(tenant: &Tenant, call: &Call, notice: &Notice) -> bool {
-    let views = tenant.shared.views.read();
     match notice {
-        Notice::Review(notice) => {
-            views.reviews.find(notice.review).is_some_and(|review| is_visible(&views, &call.caller, review))
-        }
+        Notice::Review(notice) => find(tenant, call, notice.review).is_ok(),
         Notice::Pair(notice) => notice.user == call.caller.user() || call.caller.may(Power::Policies),
     }
 }
@@ -454,11 +429,19 @@ fn not_found() -> Refusal {
     Refusal::new(Code::NotFound, "no such review, or it is not visible to this caller")
 }
 
-fn find(tenant: &Tenant, call: &Call, id: &str) -> Result<Review, Refusal> {
-    let id: ReviewId = id.parse().map_err(|_| not_found())?;
-    let views = tenant.shared.views.read();
-    let review = views.reviews.find(id).filter(|review| is_visible(&views, &call.caller, review));
-    review.cloned().ok_or_else(not_found)
+fn find_named(tenant: &Tenant, call: &Call, id: &str) -> Result<Review, Refusal> {
+    find(tenant, call, id.parse().map_err(|_| not_found())?)
+}
+
+fn find(tenant: &Tenant, call: &Call, id: ReviewId) -> Result<Review, Refusal> {
+    let (review, visible) = {
+        let views = tenant.shared.views.read();
+        let review = views.reviews.find(id).cloned().ok_or_else(not_found)?;
+        let visible = !call.caller.moderates() && is_visible(&views, &call.caller, &review);
+        (review, visible)
+    };
+    let is_seen = visible || outside::is_open_to(tenant, &call.caller, &review);
+    if is_seen { Ok(review) } else { Err(not_found()) }
 }
 
 /// Reviews that the caller may see, the riskiest first.
@@ -499,9 +482,11 @@ fn list_reviews(tenant: &Tenant, call: &Call, state: Option<&str>) -> Result<Vec
     let now = tenant.now();
     let (mut reviews, old): (Vec<Review>, BTreeSet<ReviewId>) = {
         let views = tenant.shared.views.read();
+        let caller = &call.caller;
         let wanted = |review: &&Review| {
-            is_visible(&views, &call.caller, review)
-                && state.is_none_or(|state| review.state_at(now) == state)
+            let may_concern = caller.moderates() || !review.opposes.is_empty();
+            state.is_none_or(|state| review.state_at(now) == state)
+                && (may_concern || is_visible(&views, caller, review))
         };
         let old = |review: &Review| review.is_archived(now) && views.trust.staged(review.id).is_some();
         let reviews: Vec<Review> = views.reviews.all().filter(wanted).cloned().collect();
@@ -510,19 +495,24 @@ fn list_reviews(tenant: &Tenant, call: &Call, state: Option<&str>) -> Result<Vec
     };
     reviews.retain(|review| archived == (old.contains(&review.id) && is_kept_apart(tenant, review)));
     reviews.sort_by(|a, b| b.risk.total_cmp(&a.risk).then(a.time.cmp(&b.time)));
-    reviews.truncate(PAGE);
-    reviews.iter().map(|review| reply(tenant, review, now)).collect()
+    let seen = reviews.iter().take(LOOKED_AT_MAX).filter(|review| find(tenant, call, review.id).is_ok());
+    seen.take(PAGE).map(|review| reply(tenant, call, review, now)).collect()
 }
 
 /// One review.
 pub(crate) async fn get(tenant: &Tenant, call: &Call, id: &str) -> Result<ReviewReply, Refusal> {
-    let result = find(tenant, call, id).and_then(|review| reply(tenant, &review, tenant.now()));
+    let result = find_named(tenant, call, id).and_then(|review| reply(tenant, call, &review, tenant.now()));
     let ids = result.as_ref().map_or_else(|_| Vec::new(), |one| vec![one.id.to_string()]);
     tenant.read_done(call, "get_review", ids, result).await
 }
 
-fn reply(tenant: &Tenant, review: &Review, now: Timestamp) -> Result<ReviewReply, Refusal> {
+fn reply(tenant: &Tenant, call: &Call, review: &Review, now: Timestamp) -> Result<ReviewReply, Refusal> {
     let staged = Staged::read(tenant, review.lsn)?;
+    let is_outside = outside::is_outside(tenant, &call.caller, review);
+    let proposed = if is_outside { Proposed::of(tenant, review) } else { None };
+    if is_outside && proposed.is_none() {
+        return Err(not_found());
+    }
     let (decided_at, trust) = {
         let views = tenant.shared.views.read();
         let trust = views.trust.staged(review.id).map(|staged| staged.standing.stored.band());
@@ -532,17 +522,20 @@ fn reply(tenant: &Tenant, review: &Review, now: Timestamp) -> Result<ReviewReply
         Some(_) => reason(tenant, review),
         None => staged.held_for().map(str::to_owned),
     };
-    let content_hash =
-        staged.findings.get("content_hash").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let known = staged.findings.get("content_hash").and_then(Value::as_str).map(str::to_owned);
+    let content_hash = match &proposed {
+        Some(proposed) => proposed.hash(),
+        None => known,
+    };
     Ok(ReviewReply {
         id: review.id,
         state: review.state_at(now),
         hold: review.hold,
         risk: review.risk,
         trust,
-        write: staged.seen(),
-        findings: staged.findings,
-        content_hash,
+        write: proposed.as_ref().map_or_else(|| staged.seen(), |proposed| proposed.body(&staged)),
+        findings: outside::findings(tenant, call, review, staged.findings),
+        content_hash: content_hash.unwrap_or_default(),
         layer: review.layer,
         tier: review.tier,
         owner: review.owner,
@@ -576,7 +569,7 @@ pub(crate) async fn withdraw(tenant: &Tenant, call: &Call, id: &str) -> Result<(
 }
 
 fn own(tenant: &Tenant, call: &Call, id: &str) -> Result<Review, Refusal> {
-    let review = find(tenant, call, id)?;
+    let review = find_named(tenant, call, id)?;
     let caller = &call.caller;
     let is_author = review.owner == caller.user() && review.agent == caller.agent();
     if is_author { Ok(review) } else { Err(not_found()) }

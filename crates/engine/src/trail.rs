@@ -7,6 +7,7 @@ use crate::sequencer::TrailDraft;
 use crate::tenant::{Shared, Tenant, storage};
 use tabellion_core::access::Power;
 use tabellion_core::error::Refusal;
+use tabellion_core::id::{AgentId, ItemId, UserId};
 use tabellion_core::log::{Actor, AuditRecord, Entry, Event, LogName, Lsn, Payload};
 use tabellion_core::view::Views;
 use tabellion_store::Record;
@@ -16,6 +17,8 @@ const PAGE_DEFAULT: u64 = 50;
 const CHUNK: u64 = 512;
 /// Rows looked at for one page: a user with few rows in a long trail pages on.
 const SCAN_MAX: u64 = 65_536;
+/// The action of rows that are left out unless they are asked for.
+const COMPLETIONS: &str = "complete_id";
 
 pub(crate) async fn audit(
     tenant: &Tenant,
@@ -68,7 +71,11 @@ fn row(tenant: &Tenant, call: &Call, query: &AuditQuery, record: &Record, views:
     let Event::Audited(audited) = &entry.event else { return None };
     let all = call.caller.may(Power::Audit);
     let own = entry.actor.user == Some(call.caller.user());
-    let wanted = query.action.as_ref().is_none_or(|action| *action == audited.action);
+    // A client that completes ids asks with nearly every command; such rows are shown to whoever asks for them.
+    let wanted = match &query.action {
+        Some(action) => *action == audited.action,
+        None => audited.action != COMPLETIONS,
+    };
     if !((all || own) && wanted) {
         return None;
     }
@@ -79,7 +86,9 @@ fn row(tenant: &Tenant, call: &Call, query: &AuditQuery, record: &Record, views:
     let Event::Audited(audited) = entry.event else { return None };
     let shaped = audited.shaped.unwrap_or_default();
     let named = |lsn: &Lsn| views.policies.set_there(*lsn).map(|(name, version)| (name.to_owned(), version));
+    let author = reason.as_ref().filter(|_| all).and_then(|_| author_of(&audited.ids, views));
     Some(AuditRow {
+        author,
         time: entry.time,
         user: entry.actor.user,
         agent: entry.actor.agent,
@@ -93,6 +102,34 @@ fn row(tenant: &Tenant, call: &Call, query: &AuditQuery, record: &Record, views:
         transformed: shaped.transformed,
         lsn: all.then(|| entry.lsn.get()),
     })
+}
+
+/// Who contributed the one item that a row is about.
+fn author_of(ids: &[String], views: &Views) -> Option<(UserId, Option<AgentId>)> {
+    let mut items = ids.iter().filter_map(|id| id.parse::<ItemId>().ok());
+    let item = items.next().filter(|_| items.next().is_none())?;
+    let last = views.items.versions_of(views.items.find_item(item)?).next_back()?;
+    Some((last.owner, last.agent))
+}
+
+impl Tenant {
+    /// A row for the trail with the reason that was given: as a moderator, or for the act itself.
+    pub(crate) fn row_because(
+        &self,
+        call: &Call,
+        action: &str,
+        outcome: &str,
+        ids: Vec<String>,
+        reason: Option<&str>,
+    ) -> TrailDraft {
+        let row = self.row(call, action, outcome, ids);
+        match reason.filter(|reason| !reason.trim().is_empty() && !call.caller.moderates()) {
+            None => row,
+            Some(reason) => {
+                TrailDraft { sealed: self.seal(&Payload::Reason(reason.to_owned())).map(Some), ..row }
+            }
+        }
+    }
 }
 
 /// A row for what the server does by itself.

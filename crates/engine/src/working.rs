@@ -173,6 +173,7 @@ pub(crate) async fn write(
         transformed: false,
         valid_until: None,
         against: Vec::new(),
+        contributed: None,
     };
     let (status, kept) = match tenant.working.put(&call.caller, item, replaces, tenant.limits.working_max)? {
         Put::New(item) => (WriteStatus::Committed, item),

@@ -16,7 +16,8 @@ mod turn;
 
 pub(crate) use asked::Asked;
 pub(crate) use commit::{Commit, sign};
-pub(crate) use facts::{borne_out, caught_up, standing};
+pub(crate) use conflict::shown as superseded;
+pub(crate) use facts::{borne_out, caught_up, repeats_moderated, standing};
 pub(crate) use flight::{Flight, Flights};
 pub(crate) use heads::{contributed, version_conflict};
 use heads::{replaced, still_head};
@@ -326,7 +327,7 @@ async fn committed_or_staged(
             Prepared::Commit(prepared) => *prepared,
             Prepared::Stage(held) => {
                 drop(turn.take());
-                review::can_be_decided(tenant, call, &held)?;
+                review::can_be_decided(tenant, call, asked, &held)?;
                 match review::stage(tenant, call, asked, *held, flight.take()).await {
                     Ok(written) => return Ok(written),
                     Err(Objection::Refused(refusal)) => return Err(Failed::Recorded(refusal)),
@@ -453,6 +454,11 @@ pub(crate) struct Landed {
 }
 
 impl Landed {
+    /// The statements whose place it takes.
+    pub(crate) fn superseded(&self) -> &[VersionId] {
+        &self.superseded
+    }
+
     pub(crate) fn reply(self, tenant: &Tenant, call: &Call, committed: Committed) -> Written {
         let layer = self.layer.as_str();
         let request_id = call.request_id.as_deref().unwrap_or_default();

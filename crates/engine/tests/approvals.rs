@@ -59,7 +59,13 @@ fn held(text: &str, now: &str) -> Value {
 }
 
 fn verdict(approve: bool) -> Verdict {
-    Verdict { approve, reason: "looked at".into(), ground: Ground::Other, content_hash: None }
+    Verdict {
+        approve,
+        reason: "looked at".into(),
+        ground: Ground::Other,
+        content_hash: None,
+        on_conflict: None,
+    }
 }
 
 /// What one actor was told.

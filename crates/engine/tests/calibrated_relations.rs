@@ -209,8 +209,13 @@ async fn what_does_not_fit_is_walked_by_nobody() {
         "its reviewer sees it"
     );
     assert!(!listed(engine.reviews(&debate.agents[2], Some("pending")).await.unwrap()), "others do not");
-    let verdict =
-        Verdict { approve: true, reason: "checked".into(), content_hash: None, ground: Ground::Other };
+    let verdict = Verdict {
+        approve: true,
+        reason: "checked".into(),
+        content_hash: None,
+        on_conflict: None,
+        ground: Ground::Other,
+    };
     let decided = engine.decide(&debate.bench.admin, &pending, verdict).await.unwrap();
     assert_eq!((decided.status, decided.id.unwrap().to_string()), (WriteStatus::Committed, id.clone()));
     assert!(debate.walk(2, ("n3", "n33")).await && debate.finds(2, "n33").await.contains(&id));

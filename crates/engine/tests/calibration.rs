@@ -28,8 +28,13 @@ async fn a_magnet_is_kept_apart_until_a_person_lets_it_in() {
     assert_eq!(debate.trust(&id).await.item.unwrap().status, "staged");
     let waiting = debate.bench.engine.reviews(&debate.bench.admin, Some("pending")).await.unwrap();
     assert!(waiting.iter().any(|review| review.id.to_string() == pending));
-    let verdict =
-        Verdict { approve: true, reason: "checked".into(), content_hash: None, ground: Ground::Other };
+    let verdict = Verdict {
+        approve: true,
+        reason: "checked".into(),
+        content_hash: None,
+        on_conflict: None,
+        ground: Ground::Other,
+    };
     let decided = debate.bench.engine.decide(&debate.bench.admin, &pending, verdict).await.unwrap();
     assert_eq!((decided.status, decided.id.unwrap().to_string()), (WriteStatus::Committed, id.clone()));
     assert!(debate.search(0, "magnet 2: everything").await.contains(&id));

@@ -122,8 +122,13 @@ async fn a_confirmed_contradiction_counts_against() {
     let held = engine.write(&debate.agents[2], draft(body)).await.unwrap().deferral.unwrap();
     assert_eq!(held.code, Code::Contradiction, "{held:?}");
     let before = numbers(&debate, &item).await;
-    let verdict =
-        Verdict { approve: true, reason: "checked".into(), content_hash: None, ground: Ground::Other };
+    let verdict = Verdict {
+        approve: true,
+        reason: "checked".into(),
+        content_hash: None,
+        on_conflict: None,
+        ground: Ground::Other,
+    };
     engine.decide(&debate.bench.admin, &held.pending_id, verdict).await.unwrap();
     let after = numbers(&debate, &item).await;
     assert!((after.count - before.count - 2.0).abs() < 1e-9, "{before:?} {after:?}");

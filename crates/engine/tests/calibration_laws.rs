@@ -102,8 +102,13 @@ async fn calibration_is_one_gate_among_others() {
     let (id, pending) = (staged.id.unwrap().to_string(), staged.deferral.unwrap().pending_id);
     let before = debate.trust(&id).await.item.unwrap().numbers.unwrap();
     let size = debate.bench.size().await;
-    let verdict =
-        Verdict { approve: true, reason: "checked".into(), content_hash: None, ground: Ground::Other };
+    let verdict = Verdict {
+        approve: true,
+        reason: "checked".into(),
+        content_hash: None,
+        on_conflict: None,
+        ground: Ground::Other,
+    };
     debate.bench.engine.decide(&debate.bench.admin, &pending, verdict).await.unwrap();
     let after = debate.trust(&id).await.item.unwrap().numbers.unwrap();
     assert!(

@@ -60,8 +60,13 @@ async fn what_waits_is_known_again_after_a_restart() {
     let after = debate.trust(&id).await.item.unwrap().numbers.unwrap();
     assert!(after.count > before.count, "{before:?} {after:?}");
     if debate.trust(&id).await.item.unwrap().status == "staged" {
-        let verdict =
-            Verdict { approve: true, reason: "checked".into(), content_hash: None, ground: Ground::Other };
+        let verdict = Verdict {
+            approve: true,
+            reason: "checked".into(),
+            content_hash: None,
+            on_conflict: None,
+            ground: Ground::Other,
+        };
         debate.bench.engine.decide(&debate.bench.admin, &pending, verdict).await.unwrap();
     }
     let item = debate.bench.engine.get(&debate.agents[2], &id, None).await.unwrap();
@@ -127,8 +132,13 @@ async fn what_others_say_after_a_restart_counts_for_what_waits() {
     debate.write(2, &text).await;
     assert!(debate.trust(&id).await.item.unwrap().numbers.unwrap().count > before);
     if debate.trust(&id).await.item.unwrap().status == "staged" {
-        let verdict =
-            Verdict { approve: true, reason: "checked".into(), content_hash: None, ground: Ground::Other };
+        let verdict = Verdict {
+            approve: true,
+            reason: "checked".into(),
+            content_hash: None,
+            on_conflict: None,
+            ground: Ground::Other,
+        };
         debate.bench.engine.decide(&debate.bench.admin, &pending, verdict).await.unwrap();
     }
     assert!(debate.search(0, &text).await.contains(&id));
@@ -151,8 +161,13 @@ async fn what_waits_for_long_is_archived() {
     assert!(!listed(&debate, None).await && !listed(&debate, Some("pending")).await);
     assert!(listed(&debate, Some("archived")).await);
     assert!(debate.bench.engine.review(&debate.bench.admin, &pending).await.is_ok());
-    let verdict =
-        Verdict { approve: true, reason: "checked".into(), content_hash: None, ground: Ground::Other };
+    let verdict = Verdict {
+        approve: true,
+        reason: "checked".into(),
+        content_hash: None,
+        on_conflict: None,
+        ground: Ground::Other,
+    };
     let decided = debate.bench.engine.decide(&debate.bench.admin, &pending, verdict).await.unwrap();
     assert_eq!(decided.status, WriteStatus::Committed);
 }

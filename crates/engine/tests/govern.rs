@@ -61,8 +61,13 @@ impl Pair {
     }
 
     async fn decide(&self, who: &Call, id: &str, approve: bool) -> Result<Written, Refusal> {
-        let verdict =
-            Verdict { approve, reason: "seen".into(), ground: Ground::Falsehood, content_hash: None };
+        let verdict = Verdict {
+            approve,
+            reason: "seen".into(),
+            ground: Ground::Falsehood,
+            content_hash: None,
+            on_conflict: None,
+        };
         self.bench.engine.decide(who, id, verdict).await
     }
 }

@@ -77,8 +77,13 @@ impl Stage {
     async fn remembered(&self, text: &str) -> Written {
         let held = self.write(&self.agent, text, json!({"a": 1})).await.unwrap();
         let id = held.deferral.unwrap().pending_id;
-        let yes =
-            Verdict { approve: true, reason: "so it is".into(), ground: Ground::Other, content_hash: None };
+        let yes = Verdict {
+            approve: true,
+            reason: "so it is".into(),
+            ground: Ground::Other,
+            content_hash: None,
+            on_conflict: None,
+        };
         let made = self.bench.engine.decide(&self.owner, &id, yes).await.unwrap();
         let (query, mode) = (Some("anything".to_owned()), Some("dense".to_owned()));
         let query = SearchQuery { query, mode, min_token: made.token.clone(), ..SearchQuery::default() };

@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use session::Sessions;
 use std::sync::Arc;
 use tabellion_core::error::{Code, Refusal};
+use tabellion_core::gate::OnConflict;
 use tabellion_core::time::Timestamp;
 use tabellion_engine::ports::{Clock, SystemClock};
 use tabellion_engine::reply::{Ground, ReviewReply, Verdict, WriteStatus};
@@ -273,6 +274,7 @@ async fn decide(
             _ => Ground::Other,
         },
         content_hash: Some(form.get("content_hash").to_owned()),
+        on_conflict: OnConflict::from_word(form.get("on_conflict")),
     };
     match console.app.engine().decide(&person.call, &id, verdict).await {
         Ok(written) => see_other(&format!("{REVIEWS}?news={}", news_of(written.status))),

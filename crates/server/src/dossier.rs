@@ -51,6 +51,8 @@ pub struct Dossier {
     pub derived_from: Vec<String>,
     /// What a decision binds to.
     pub content_hash: String,
+    /// Whether it speaks against something known.
+    pub contradicts: bool,
 }
 
 /// Why a write waits.
@@ -136,6 +138,7 @@ impl Dossier {
             compared: Self::touched(review).iter().map(|id| comparison(id, review, write, items)).collect(),
             derived_from: rows(write, "derived_from").iter().map(plain_line).collect(),
             content_hash: line(review, "content_hash"),
+            contradicts: !rows(review, "contradictions").is_empty(),
         }
     }
 }
@@ -274,13 +277,12 @@ pub fn roughly(period: Period) -> String {
 }
 
 fn comparison(id: &str, review: &Value, write: &Value, items: &[(String, Value)]) -> Comparison {
-    let item = items.iter().find(|(known, _)| known == id).map(|(_, item)| item);
-    let pieces = item.map(|item| {
-        compare(
-            &visible(text_of(item, "text").unwrap_or_default()),
-            &visible(text_of(write, "text").unwrap_or_default()),
-        )
-    });
+    let item = items.iter().find(|(known, _)| known == id).and_then(|(_, item)| text_of(item, "text"));
+    // The review itself says what a contradicted item says, where the reader may know.
+    let against = rows(review, "contradictions").iter().find(|one| text_of(one, "id") == Some(id));
+    let text = item.or_else(|| against.and_then(|one| text_of(one, "text")));
+    let pieces =
+        text.map(|text| compare(&visible(text), &visible(text_of(write, "text").unwrap_or_default())));
     Comparison { id: visible_line(id), why: why(id, review), pieces }
 }
 

@@ -24,13 +24,18 @@ pub fn ids_in(answer: &Value) -> BTreeSet<&str> {
 
 fn gather<'a>(value: &'a Value, ids: &mut BTreeSet<&'a str>) {
     match value {
-        Value::String(text) if is_id(text) => {
-            ids.insert(text);
+        Value::String(text) if is_id(behind_role(text)) => {
+            ids.insert(behind_role(text));
         }
         Value::Array(values) => values.iter().for_each(|value| gather(value, ids)),
         Value::Object(members) => members.values().for_each(|value| gather(value, ids)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+/// The id of a role in the word for an edge that it brings, `role:rol_…`; every other text as it is.
+fn behind_role(text: &str) -> &str {
+    text.strip_prefix("role:").filter(|rest| rest.starts_with("rol_")).unwrap_or(text)
 }
 
 /// Says whether a text is an id.
@@ -100,7 +105,10 @@ impl Readable {
     /// A text as people read it.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
-        self.0.get(text).cloned().unwrap_or_else(|| text.to_owned())
+        let id = behind_role(text);
+        let known =
+            self.0.get(id).map(|shown| format!("{}{shown}", text.strip_suffix(id).unwrap_or_default()));
+        known.unwrap_or_else(|| text.to_owned())
     }
 
     /// An answer as people read it; what users wrote stays as it is.

@@ -13,7 +13,8 @@ Examples:
   tabellion audit
   tabellion audit --action retract --limit 20
 
-Users see their own rows; auditors and admins see all of them.")]
+Users see their own rows; auditors and admins see all of them. `author` is who contributed the item that was moderated.
+Completions of short ids are left out; `--action complete_id` shows them.")]
 pub(crate) struct Audit {
     /// Only this action
     #[arg(long, value_name = "NAME")]
@@ -42,10 +43,16 @@ fn trail(value: &Value) -> Sheet {
         ("user", Kind::Word),
         ("agent", Kind::Word),
         ("ids", Kind::Text),
+        ("author", Kind::Word),
+        ("reason", Kind::Text),
     ];
     let mut sheet = Sheet::new(columns).or("no rows");
     for row in rows(value, "rows") {
-        sheet.row(["time", "action", "outcome", "user", "agent", "ids"].map(|name| field(row, name)));
+        let [time, action, outcome, user, agent, ids, reason] =
+            ["time", "action", "outcome", "user", "agent", "ids", "reason"].map(|name| field(row, name));
+        let author = row.get("author").unwrap_or(&Value::Null);
+        let author = ["user", "agent"].map(|name| field(author, name)).join(" ").trim().to_owned();
+        sheet.row([time, action, outcome, user, agent, ids, author, reason]);
     }
     sheet
 }

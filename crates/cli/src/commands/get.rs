@@ -65,6 +65,14 @@ fn item(value: &Value) -> Sheet {
         let shown = field(value, name);
         sheet.fact(name, if shown == "{}" { String::new() } else { shown });
     }
+    let (user, agent) = super::list::contributor(value);
+    let by = if agent.is_empty() { user } else { format!("{user} through {agent}") };
+    sheet.fact("contributed_by", by);
+    if let Some(quarantine) = value.get("quarantine").filter(|one| one.is_object()) {
+        let by = quarantine.get("by").map(|by| field(by, "name")).unwrap_or_default();
+        let [since, reason] = ["since", "reason"].map(|name| field(quarantine, name));
+        sheet.fact("quarantine", format!("by {by} since {since}: {reason}"));
+    }
     for evidence in crate::output::rows(value, "evidence") {
         let cited = format!("{} {}", field(evidence, "source_type"), field(evidence, "source_uri"));
         let excerpt = field(evidence, "excerpt");

@@ -19,11 +19,15 @@ pub(crate) struct ProvenanceOf {
     /// One of its versions (default: the active one)
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
+    /// Read as a moderator, for this reason: what is shared, whatever its edges; the audit log keeps the reason
+    #[arg(long, value_name = "REASON")]
+    moderate: Option<String>,
 }
 
 pub(super) fn run(args: &ProvenanceOf, context: &Context) -> anyhow::Result<ExitCode> {
     let ask = Ask::new("GET", &format!("{}/provenance", item_path(&args.id)))
-        .with("version", args.version.as_ref());
+        .with("version", args.version.as_ref())
+        .with("moderate", args.moderate.as_ref());
     context.output.reply(&context.client()?.ask(ask)?, record)
 }
 

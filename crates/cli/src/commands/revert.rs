@@ -12,7 +12,8 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   tabellion revert market --since 2026-11-15T00:00:00Z --reason \"its feed was poisoned\" --dry-run
-  tabellion revert market --since 2026-11-15T00:00:00Z --until 2026-11-16T00:00:00Z --reason \"its feed was poisoned\"")]
+  tabellion revert market --since 2026-11-15T00:00:00Z --until 2026-11-16T00:00:00Z --reason \"its feed was poisoned\"
+  tabellion revert market --user ana --since 2026-11-15T00:00:00Z --reason \"ana's key was stolen\"")]
 pub(crate) struct Revert {
     /// The agent, by name or id
     agent: String,
@@ -28,11 +29,15 @@ pub(crate) struct Revert {
     /// Only say what would be retracted
     #[arg(long)]
     dry_run: bool,
+    /// Only what it wrote for this user, by name or id
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
 }
 
 pub(super) fn run(args: &Revert, context: &Context) -> anyhow::Result<ExitCode> {
     let mut body = json!({"since": args.since, "reason": args.reason, "dry_run": args.dry_run});
     set(&mut body, "until", args.until.as_deref());
+    set(&mut body, "user", args.user.as_deref());
     let ask = Ask::new("POST", &format!("/v1/agents/{}:revert", segment(&args.agent))).json(&body).long();
     let reply = context.client()?.ask(ask)?;
     context.output.reply(&reply, sheet)?;
@@ -60,12 +65,35 @@ pub(super) fn run(args: &Revert, context: &Context) -> anyhow::Result<ExitCode> 
 }
 
 fn sheet(value: &Value) -> Sheet {
+    if !rows(value, "items").is_empty() {
+        return planned(rows(value, "items"));
+    }
     let mut sheet = Sheet::new([("id", Kind::Word), ("because", Kind::Word)])
         .or("the agent wrote nothing that still holds");
     for (name, why) in [("written", "written by the agent"), ("derived", "derives from such an item")] {
         for id in rows(value, name).iter().filter_map(Value::as_str) {
             sheet.row([id.to_owned(), why.to_owned()]);
         }
+    }
+    sheet
+}
+
+/// What would be taken back, with who wrote it.
+fn planned(items: &[Value]) -> Sheet {
+    let columns = [
+        ("id", Kind::Word),
+        ("user", Kind::Word),
+        ("agent", Kind::Word),
+        ("text", Kind::Text),
+        ("because", Kind::Word),
+    ];
+    let mut sheet = Sheet::new(columns);
+    for item in items {
+        let [user, agent] = ["user", "agent"].map(|who| item.get(who).map(|one| field(one, "name")));
+        let is_derived = item.get("derived").and_then(Value::as_bool) == Some(true);
+        let why = if is_derived { "derives from such an item" } else { "written by the agent" };
+        let [id, text] = ["id", "text"].map(|name| field(item, name));
+        sheet.row([id, user.unwrap_or_default(), agent.unwrap_or_default(), text, why.to_owned()]);
     }
     sheet
 }

@@ -34,6 +34,9 @@ pub(crate) struct List {
     #[arg(long, default_value = "pending", value_name = "STATE",
           value_parser = ["pending", "approved", "rejected", "withdrawn", "timed_out", "archived", "all"])]
     state: String,
+    /// List as a moderator, for this reason: what waits for the shared memory, of anybody
+    #[arg(long, value_name = "REASON")]
+    moderate: Option<String>,
 }
 
 /// Show a held write with all that speaks for and against it
@@ -48,6 +51,9 @@ Examples:
 pub(crate) struct Show {
     /// The review
     id: String,
+    /// Read as a moderator, for this reason: what waits for the shared memory, of anybody
+    #[arg(long, value_name = "REASON")]
+    moderate: Option<String>,
 }
 
 /// Show the riskiest write that waits
@@ -63,10 +69,14 @@ pub(crate) struct Next {}
 #[command(after_help = "\
 Examples:
   tabellion review approve rev_… --reason \"checked with the vendor\"
+  tabellion review approve rev_… --on-conflict keep_both --reason \"both are true\"
   tabellion review approve rev_… --content-hash 5f3c… --reason \"as it was shown to me\"")]
 pub(crate) struct Approve {
     #[command(flatten)]
     on: Decided,
+    /// What becomes of what the write contradicts (default: as the write asked; superseded if it asked nothing)
+    #[arg(long, value_name = "OUTCOME", value_parser = ["supersede", "keep_both"])]
+    on_conflict: Option<String>,
 }
 
 /// Say no: the write is not remembered, and its author is told why
@@ -112,13 +122,20 @@ struct Decided {
 pub(super) fn run(args: &Review, context: &Context) -> anyhow::Result<ExitCode> {
     let client = context.client()?;
     match args {
-        Review::List(List { state }) => {
-            let reply = ask_list(&client, Some(state.as_str()).filter(|state| *state != "all"))?;
+        Review::List(List { state, moderate }) => {
+            let state = Some(state.as_str()).filter(|state| *state != "all");
+            let reply = ask_list(&client, state, moderate.as_deref())?;
             context.output.reply(&reply, |value| sheet(rows(value, "reviews")))
         }
-        Review::Show(Show { id }) => show::run(context, &client, &ask_one(&client, id)?),
+        Review::Show(Show { id, moderate }) => {
+            show::run(context, &client, &ask_one(&client, id, moderate.as_deref())?)
+        }
         Review::Next(Next {}) => next(context, &client),
-        Review::Approve(Approve { on }) => decide(context, &client, on, json!({"decision": "approve"})),
+        Review::Approve(Approve { on, on_conflict }) => {
+            let mut body = json!({"decision": "approve"});
+            super::set(&mut body, "on_conflict", on_conflict.as_deref());
+            decide(context, &client, on, body)
+        }
         Review::Reject(Reject { on, is_false, policy_violation }) => {
             let category = match (is_false, policy_violation) {
                 (true, _) => "FACTUAL_ERROR",
@@ -137,16 +154,16 @@ fn review_path(id: &str) -> String {
     format!("/v1/reviews/{}", segment(id))
 }
 
-fn ask_list(client: &Client, state: Option<&str>) -> anyhow::Result<Reply> {
-    Ok(client.ask(Ask::new("GET", "/v1/reviews").with("state", state))?)
+fn ask_list(client: &Client, state: Option<&str>, moderate: Option<&str>) -> anyhow::Result<Reply> {
+    Ok(client.ask(Ask::new("GET", "/v1/reviews").with("state", state).with("moderate", moderate))?)
 }
 
-fn ask_one(client: &Client, id: &str) -> anyhow::Result<Reply> {
-    Ok(client.ask(Ask::new("GET", &review_path(id)))?)
+fn ask_one(client: &Client, id: &str, moderate: Option<&str>) -> anyhow::Result<Reply> {
+    Ok(client.ask(Ask::new("GET", &review_path(id)).with("moderate", moderate))?)
 }
 
 fn next(context: &Context, client: &Client) -> anyhow::Result<ExitCode> {
-    let waiting = ask_list(client, Some("pending"))?;
+    let waiting = ask_list(client, Some("pending"), None)?;
     let Some(first) = rows(&waiting.value, "reviews").first() else {
         if !context.output.is_json() {
             context.output.line("nothing waits for you")?;
@@ -154,14 +171,20 @@ fn next(context: &Context, client: &Client) -> anyhow::Result<ExitCode> {
         }
         bail!("nothing waits for you");
     };
-    show::run(context, client, &ask_one(client, &field(first, "id"))?)
+    show::run(context, client, &ask_one(client, &field(first, "id"), None)?)
 }
 
 /// Decides on the content that was seen, so a yes never reaches another one.
 fn decide(context: &Context, client: &Client, on: &Decided, mut body: Value) -> anyhow::Result<ExitCode> {
     let seen = match &on.content_hash {
         Some(hash) => hash.clone(),
-        None => field(&ask_one(client, &on.id)?.value, "content_hash"),
+        // Whoever does not see it otherwise may do so as a moderator, for the reason of the decision.
+        None => {
+            let own = ask_one(client, &on.id, None);
+            let review =
+                own.or_else(|refused| ask_one(client, &on.id, Some(&on.reason)).map_err(|_| refused))?;
+            field(&review.value, "content_hash")
+        }
     };
     super::set(&mut body, "reason", Some(on.reason.as_str()));
     super::set(&mut body, "content_hash", Some(seen));

@@ -98,6 +98,12 @@ impl Caller {
         Ok(Self { moderation: Some(reason.into()), ..self.clone() })
     }
 
+    /// A person as a reviewer whom a policy names: with the sight of a moderator, to compare a held write with what is shared.
+    #[must_use]
+    pub fn reviewing(&self) -> Option<Self> {
+        self.person.then(|| Self { moderation: Some("review".into()), ..self.clone() })
+    }
+
     /// The pair, as the log records it.
     #[must_use]
     pub const fn actor(&self) -> Actor {
@@ -292,7 +298,8 @@ fn caller(
 }
 
 fn not_granted() -> Refusal {
-    let message = "this user may not act through this agent: the edge between them ended or has not begun, or the agent was retired";
+    let message = "this user may not act through this agent: the edge between them ended or has not begun (`tabellion grant ua USER \
+                   AGENT`), or the agent was retired (`tabellion agent activate AGENT`); an admin mends it";
     Refusal::new(Code::AgentNotGranted, message)
 }
 

@@ -38,6 +38,28 @@ pub fn visible_to_pair(user: UserId, agent: Option<AgentId>, views: &Views, at: 
     Sight::of(user, agent, views, at).predicate().clone()
 }
 
+/// Whether a caller would see an item of this class, as things are now.
+#[must_use]
+pub fn would_see(caller: &Caller, class: &Class, views: &Views, at: Moment) -> bool {
+    let reach = match caller.moderates() {
+        true => Reach::of_moderator(caller.user(), views, at),
+        false => Reach::of(caller.user(), caller.sees_through(), views, at),
+    };
+    if !class.agents.iter().all(|agent| reach.agents.contains(agent)) {
+        return false;
+    }
+    let rules = views.cedar.rules_at(at.lsn, &views.identity);
+    let permits = |acting: &Acting| {
+        let asking = Asking::of(caller.user(), Some(acting.agent), views, at);
+        !rules.concern(Deed::Read) || rules.forbidden(&asking, Deed::Read, [((), class)]).is_empty()
+    };
+    reach.acting.iter().any(|acting| {
+        class.resources.iter().all(|resource| acting.resources.contains(resource))
+            && acting.may_read(class.layer, class.tier, &class.secrecy)
+            && permits(acting)
+    })
+}
+
 /// What hides a class from somebody besides the graphs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Barrier {

@@ -126,7 +126,10 @@ pub(super) fn check(
 /// party shares, in the shared memory itself.
 fn may_stand_beside(request: &WriteRequest, facts: &GateFacts, against: &[Against]) -> bool {
     let own = |one: &Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.own);
-    let harms_nobody = is_private(request, facts) || facts.own_word || against.iter().all(own);
+    let of_another = |one: &Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.of_another);
+    // A copy for others reaches the shared memory as a shared write does.
+    let stays_private = is_private(request, facts) && !(facts.is_copied && against.iter().any(of_another));
+    let harms_nobody = stays_private || facts.own_word || against.iter().all(own);
     facts.strictness < Strictness::Strict && harms_nobody
 }
 

@@ -35,6 +35,8 @@ pub struct Neighbour {
     pub approved: bool,
     /// Whether it is of the writer's own user and of the tier that is written to: only then may the write take its place.
     pub own: bool,
+    /// Whether another user shares it.
+    pub of_another: bool,
     /// Whether the writer may replace it without asking anybody: it is their own, the agent may write to its class, and it is no
     /// more secret than what takes its place.
     pub replaceable: bool,
@@ -96,6 +98,8 @@ pub struct Approval {
     pub at: Timestamp,
     /// Why.
     pub reason: String,
+    /// What the person wants to become of what the write contradicts; what the write asked for unless given.
+    pub on_conflict: Option<OnConflict>,
 }
 
 /// How a write was scored against what is known (CAL).
@@ -164,6 +168,10 @@ pub struct GateFacts {
     pub twins: Vec<VersionId>,
     /// Whether this very content was once retracted.
     pub retracted: bool,
+    /// Whether others are given a copy of it besides what its user keeps.
+    pub is_copied: bool,
+    /// Whether a moderator took the same statement of this user out of the shared memory before.
+    pub moderated: bool,
     /// Why writes of this pair are held, if they are (AM-5).
     pub anomaly: Option<String>,
     /// The share of the agent's writes that proved correct, once there are enough to tell.

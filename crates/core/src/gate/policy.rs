@@ -50,6 +50,12 @@ pub(super) fn hold(
     if hold == Hold::Sync && !waits {
         hold = Hold::Async;
     }
+    if facts.moderated {
+        let message =
+            "a moderator took the same statement of this user out of the shared memory; tier private is free";
+        causes.insert(0, Cause::new(GateName::Policy, Code::Moderated, message));
+        hold = hold.max(Hold::Async);
+    }
     if let Some(why) = &facts.anomaly {
         let message = format!("writes of this agent for this user are held for review: {why}");
         causes.insert(0, Cause::new(GateName::Policy, Code::Anomaly, message));
@@ -87,7 +93,7 @@ fn floors(
     if facts.reputation.is_some_and(|reputation| reputation < REPUTATION_MIN) {
         floors.push((
             Hold::Async,
-            format!("less than {REPUTATION_MIN} of what this agent wrote proved correct"),
+            format!("less than {REPUTATION_MIN} of what this agent wrote for this user proved correct"),
         ));
     }
     if force < Force::Stops {

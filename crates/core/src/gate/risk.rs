@@ -112,6 +112,7 @@ mod tests {
             reliance: 0.0,
             approved: false,
             own: true,
+            of_another: false,
             replaceable: true,
             dominated: true,
         };

@@ -4,8 +4,8 @@
 //! in the `Payload` sealed beside it. Indexes are never reused; a retired variant keeps its number.
 
 use super::{
-    AcceptedLoss, AgentStatus, Calibration, Edge, GrantedEdge, HeldRole, Holder, PairHold, Recheck, ReportedOutcome,
-    ResourceStatus, Support, TrustMove, UserAgentPair, UserStatus,
+    AcceptedLoss, AgentStatus, Calibration, Edge, GrantedEdge, HeldRole, Holder, PairHold, Recheck,
+    ReportedOutcome, ResourceStatus, Support, TrustMove, UserAgentPair, UserStatus,
 };
 use crate::access::Role;
 use crate::canonical::Hash;
@@ -403,6 +403,9 @@ pub struct StagedWrite {
     /// How many known items it speaks against.
     #[n(13)]
     pub against: u32,
+    /// For a write that others would see: the shared items of other users that it speaks against.
+    #[n(14)]
+    pub opposes: Option<Vec<ItemId>>,
 }
 
 words! {

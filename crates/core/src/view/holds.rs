@@ -1,7 +1,7 @@
 //! Pairs of user and agent whose writes are held or refused because they are unlike those before (AM-5).
 
 use crate::id::{AgentId, UserId};
-use crate::log::{Entry, Event, PairHold};
+use crate::log::{Entry, Event, Lsn, PairHold};
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 
@@ -23,6 +23,12 @@ pub struct StandingHold {
 pub struct HoldsView {
     #[n(0)]
     holds: BTreeMap<(AgentId, UserId), StandingHold>,
+    /// When somebody else last let an agent write again, for everybody (none) or for a user.
+    #[n(1)]
+    resumed: BTreeMap<(AgentId, Option<UserId>), Timestamp>,
+    /// Where that was last.
+    #[n(2)]
+    last_resumed: Lsn,
 }
 
 impl HoldsView {
@@ -37,6 +43,19 @@ impl HoldsView {
         self.holds.values().filter(move |standing| now < standing.hold.until)
     }
 
+    /// When somebody else last let the writes of a pair pass again. What it wrote before counts for its reputation no more.
+    #[must_use]
+    pub fn resumed(&self, user: UserId, agent: AgentId) -> Option<Timestamp> {
+        let of = |user| self.resumed.get(&(agent, user)).copied();
+        of(None).max(of(Some(user)))
+    }
+
+    /// Where somebody else last let any pair go on.
+    #[must_use]
+    pub const fn last_resumed(&self) -> Lsn {
+        self.last_resumed
+    }
+
     pub(super) fn apply(&mut self, entry: &Entry) {
         // Every other event leaves the holds as they are.
         if let Event::PairHeld(hold) = &entry.event {
@@ -45,8 +64,15 @@ impl HoldsView {
             self.holds.insert((hold.agent, hold.user), standing);
         } else if let Event::PairReleased(pair) = &entry.event {
             self.holds.remove(&(pair.agent, pair.user));
+            // A user who ends a hold on their own writes does not thereby restore the reputation that others found wanting.
+            if entry.actor.user != Some(pair.user) {
+                self.resumed.insert((pair.agent, Some(pair.user)), entry.time);
+                self.last_resumed = entry.lsn;
+            }
         } else if let Event::AgentResumed { agent: resumed } = &entry.event {
             self.holds.retain(|(agent, _), _| agent != resumed);
+            self.resumed.insert((*resumed, None), entry.time);
+            self.last_resumed = entry.lsn;
         }
     }
 }

@@ -3,6 +3,7 @@
 mod absent;
 mod class;
 mod lists;
+mod moderation;
 mod recognition;
 mod seen;
 mod version;
@@ -11,7 +12,7 @@ pub use class::Class;
 pub use lists::ClassLists;
 pub use seen::SeenRows;
 use version::Numbered;
-pub use version::{Item, Version};
+pub use version::{Item, Quarantine, Version};
 
 use super::Opened;
 use crate::access::Predicate;
@@ -98,6 +99,9 @@ pub struct ItemsView {
     /// Contents that were retracted.
     #[cbor(skip)]
     retracted: HashSet<Hash>,
+    /// Shared versions that somebody other than their user took back, by user.
+    #[cbor(skip)]
+    taken_back: HashMap<UserId, BTreeSet<Row>>,
     /// Versions by the agent that wrote them, in order.
     #[cbor(skip)]
     written_by: HashMap<AgentId, Vec<Row>>,
@@ -148,14 +152,6 @@ impl ItemsView {
     #[must_use]
     pub fn ended_after(&self, known: usize) -> &[(Lsn, Row)] {
         self.ended.get(known..).unwrap_or_default()
-    }
-
-    /// The versions of items that are in quarantine.
-    pub fn quarantined(&self) -> impl Iterator<Item = Row> + '_ {
-        self.quarantined
-            .iter()
-            .filter_map(|row| self.items.get(*row as usize))
-            .flat_map(|item| item.versions.iter().copied())
     }
 
     /// Versions that were ever written.
@@ -378,8 +374,8 @@ impl ItemsView {
             Event::VersionExpired { version, .. } => self.end(*version, entry.lsn, Status::Expired),
             Event::ItemPinned { item } => self.pin(*item, entry.lsn, true),
             Event::ItemUnpinned { item } => self.pin(*item, entry.lsn, false),
-            Event::ItemQuarantined { item } => self.quarantine(*item, entry.lsn, true),
-            Event::ItemReleased { item } => self.quarantine(*item, entry.lsn, false),
+            Event::ItemQuarantined { item } => self.quarantine(*item, entry, true),
+            Event::ItemReleased { item } => self.quarantine(*item, entry, false),
             Event::TenantCreated { .. }
             | Event::UserCreated { .. }
             | Event::AgentCreated { .. }
@@ -488,6 +484,7 @@ impl ItemsView {
             versions: Vec::with_capacity(1),
             pins: Vec::new(),
             quarantines: Vec::new(),
+            quarantine: None,
         });
         self.item_of.insert(id, row);
         match tier {
@@ -538,30 +535,6 @@ impl ItemsView {
             Some(_) => return,
         }
         self.unrecognise(row, status);
-    }
-
-    /// Notes that a version was found invalid by somebody other than its user. Whoever takes back what is their own says nothing
-    /// of whether it was true (AM-6).
-    fn challenge(&mut self, version: VersionId, by: Option<UserId>) {
-        let row = self.version_of.get(&version).copied();
-        if let Some(version) = row.and_then(|row| self.versions.get_mut(row as usize)) {
-            version.challenged |= by.is_some_and(|user| user != version.owner);
-        }
-    }
-
-    fn quarantine(&mut self, item: ItemId, lsn: Lsn, on: bool) {
-        let row = self.item_of.get(&item).copied();
-        if let Some(row) = row
-            && let Some(item) = self.items.get_mut(row as usize)
-            && item.is_quarantined_at(lsn) != on
-        {
-            item.quarantines.push(lsn);
-            if on {
-                self.quarantined.insert(row);
-            } else {
-                self.quarantined.remove(&row);
-            }
-        }
     }
 
     fn pin(&mut self, item: ItemId, lsn: Lsn, pinned: bool) {

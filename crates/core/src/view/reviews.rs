@@ -91,6 +91,9 @@ pub struct Review {
     /// How many known items it speaks against.
     #[n(20)]
     pub against: u32,
+    /// For a write that others would see: the shared items of other users that it speaks against.
+    #[n(21)]
+    pub opposes: Vec<ItemId>,
 }
 
 impl Review {
@@ -117,6 +120,7 @@ impl Review {
             decision: None,
             version: None,
             against: staged.against,
+            opposes: staged.opposes.clone().unwrap_or_default(),
         }
     }
 

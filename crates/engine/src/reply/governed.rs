@@ -2,7 +2,7 @@
 
 use super::{Changed, TrustBand};
 use tabellion_core::error::Code;
-use tabellion_core::gate::Hold;
+use tabellion_core::gate::{Hold, OnConflict};
 use tabellion_core::id::{AgentId, ItemId, ReviewId, UserId, VersionId};
 use tabellion_core::item::{Layer, Tier};
 use tabellion_core::log::{Decision, PairAction, Recheck};
@@ -115,6 +115,60 @@ pub struct Verdict {
     pub ground: Ground,
     /// The content that it is about, if the reviewer wants to be sure.
     pub content_hash: Option<String>,
+    /// For a yes: what becomes of what the write contradicts; as the write asked unless given.
+    pub on_conflict: Option<OnConflict>,
+}
+
+/// Who contributed an item, and the quarantine that it is in, as moderators are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contributed {
+    /// The user, and their name.
+    pub user: (UserId, String),
+    /// The agent that wrote it, and its name.
+    pub agent: Option<(AgentId, String)>,
+    /// The quarantine, if it is in one.
+    pub quarantine: Option<QuarantineReply>,
+}
+
+/// Who put an item under quarantine, when and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuarantineReply {
+    /// The user, and their name; none if the server did by itself.
+    pub by: Option<(UserId, String)>,
+    /// Since when.
+    pub since: Timestamp,
+    /// Why; none if nobody said so.
+    pub reason: Option<String>,
+}
+
+/// What of an agent's writes is taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevertQuery {
+    /// Only what it wrote for this user, by name or id.
+    pub user: Option<String>,
+    /// What was written from then on.
+    pub since: Timestamp,
+    /// What was written before then.
+    pub until: Timestamp,
+    /// Why.
+    pub reason: String,
+    /// Whether only to say what would be taken back.
+    pub dry_run: bool,
+}
+
+/// An item that reverting would take back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevertedItem {
+    /// The item.
+    pub id: ItemId,
+    /// The user who contributed it, and their name.
+    pub user: (UserId, String),
+    /// The agent that wrote it, and its name.
+    pub agent: Option<(AgentId, String)>,
+    /// What it says, shortened; none if a policy hides it.
+    pub text: Option<String>,
+    /// Whether it is there because it derives from what the agent wrote.
+    pub derived: bool,
 }
 
 /// What people said of an agent's writes.
@@ -210,6 +264,8 @@ pub struct Reverted {
     pub rolled_back: usize,
     /// Those that were left as they are; the same call again tries them anew.
     pub skipped: Vec<Skipped>,
+    /// For a dry run: the first of them with their texts and users.
+    pub items: Vec<RevertedItem>,
     /// Whether nothing was done.
     pub dry_run: bool,
 }
@@ -221,7 +277,7 @@ pub struct HoldReply {
     pub user: (UserId, String),
     /// Whether each waits for a person or is refused.
     pub action: PairAction,
-    /// What is unlike before.
+    /// What is unlike before, or how few of its writes proved correct.
     pub reason: String,
     /// Since when.
     pub since: Timestamp,

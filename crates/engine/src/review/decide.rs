@@ -1,6 +1,8 @@
 //! A person's word on a held write: yes, no, or one yes of several.
 
-use super::{Staged, closing, decided, deferral, deferral_of, find, not_found};
+use super::outside::{self, Proposed};
+use super::{Staged, closing, decided, deferral, deferral_of, find_named, not_found};
+use crate::change::moderated;
 use crate::counsel::Counsel;
 use crate::reply::{Ground, Verdict, WriteStatus, Written};
 use crate::scribing::Told;
@@ -13,7 +15,7 @@ use tabellion_core::access::author;
 use tabellion_core::canonical::{hex, sha256};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Approval, GateName};
-use tabellion_core::id::ReviewId;
+use tabellion_core::id::{ReviewId, VersionId};
 use tabellion_core::log::{Actor, Decision, Event, Payload};
 use tabellion_core::text::is_legible;
 use tabellion_core::time::Timestamp;
@@ -29,9 +31,16 @@ pub(crate) async fn decide(
     id: &str,
     verdict: Verdict,
 ) -> Result<Written, Refusal> {
-    let review = match may_decide(tenant, call, id, &verdict) {
+    let planned = may_decide(tenant, call, id, &verdict);
+    let plan = |call: &Call| may_decide(tenant, call, id, &verdict);
+    let (call, planned) = moderated(call, planned, Some(&verdict.reason), true, plan);
+    let call = &*call;
+    let review = match planned {
         Ok(review) => review,
-        Err(refusal) => return Err(tenant.refused(call, "decide", Vec::new(), refusal).await),
+        Err(refusal) => {
+            let named = id.parse::<ReviewId>().map(|id| vec![id.to_string()]).unwrap_or_default();
+            return Err(tenant.refused(call, "decide", named, refusal).await);
+        }
     };
     if !verdict.approve {
         return reject(tenant, call, &review, &verdict).await;
@@ -50,7 +59,7 @@ pub(crate) async fn decide(
 }
 
 fn may_decide(tenant: &Tenant, call: &Call, id: &str, verdict: &Verdict) -> Result<Review, Refusal> {
-    let review = find(tenant, call, id)?;
+    let review = find_named(tenant, call, id)?;
     if !tenant.is_person(&call.caller) {
         let message = "only a person decides: use a key that names a user and no agent";
         return Err(Refusal::new(Code::HumanRequired, message).at(GateName::Policy));
@@ -69,8 +78,17 @@ fn may_decide(tenant: &Tenant, call: &Call, id: &str, verdict: &Verdict) -> Resu
         return Err(decided(state));
     }
     let staged = Staged::read(tenant, review.lsn)?;
-    let hash = staged.findings.get("content_hash").and_then(Value::as_str);
-    if verdict.content_hash.as_deref().is_some_and(|seen| Some(seen) != hash) {
+    if verdict.approve
+        && review.owner == call.caller.user()
+        && outside::needs_another_party(tenant, &review, &staged)
+    {
+        return Err(outside::own_yes());
+    }
+    let hash = match outside::is_outside(tenant, &call.caller, &review) {
+        true => Proposed::of(tenant, &review).and_then(|proposed| proposed.hash()),
+        false => staged.findings.get("content_hash").and_then(Value::as_str).map(str::to_owned),
+    };
+    if verdict.content_hash.as_ref().is_some_and(|seen| Some(seen) != hash.as_ref()) {
         let fault = Fault::new("/content_hash", Code::VersionConflict, hash.unwrap_or_default());
         let message = "the decision is about another content than this review's; read it again";
         return Err(Refusal::new(Code::VersionConflict, message).with(vec![fault]));
@@ -141,6 +159,13 @@ async fn approve(
     let Prepared::Commit(commit) = write::prepare(tenant, &author, &asked)? else {
         return Err(Refusal::new(Code::Internal, "an approved write was held again").into());
     };
+    let is_own = current.owner == call.caller.user();
+    if is_own
+        && commit.reaches_others()
+        && outside::opposes_another(tenant, current.owner, &commit.opposes().0)
+    {
+        return Err(outside::own_yes().into());
+    }
     let event = Event::ReviewDecided { review: review.id, decision: Decision::Approved };
     let reason = Payload::Reason(verdict.reason.clone());
     let mut drafts = vec![tenant.draft(call.caller.actor(), event, Some(&reason))?];
@@ -163,7 +188,16 @@ async fn approve(
     let committed = result?;
     calibration::forget(tenant, id);
     tenant.announce(&current, Decision::Approved.as_str());
-    Ok(Written { owed, ..landed.reply(tenant, call, committed) })
+    let replaced = landed.superseded().to_vec();
+    let mut written = landed.reply(tenant, call, committed);
+    // A named reviewer is told of shared items that they replaced without an edge to them.
+    if let Some(caller) = call.caller.reviewing().filter(|_| !is_own) {
+        let told: Vec<VersionId> = written.superseded.iter().map(|one| one.version).collect();
+        let hidden: Vec<VersionId> = replaced.into_iter().filter(|one| !told.contains(one)).collect();
+        let sight = Call { caller, ..call.clone() };
+        written.superseded.extend(write::superseded(tenant, &sight, &hidden));
+    }
+    Ok(Written { owed, ..written })
 }
 
 /// Lets a write in that is borne out by now, without a person: the gates run once more, and none may want one for another
@@ -262,6 +296,7 @@ fn revived(
         approver: call.caller.user(),
         at: tenant.now(),
         reason: verdict.reason.clone(),
+        on_conflict: verdict.on_conflict,
     });
     Ok((author, asked))
 }

@@ -44,9 +44,9 @@ fn collect(tenant: &Tenant, call: &Call, name: &str) -> Result<Feedback, Refusal
         (layer, count(true), count(false))
     });
     let rejected = reviews.iter().filter(|review| verdict(review, now) == Some(false)).take(PAGE);
-    let rejections = rejected.map(|review| reply(tenant, review, now)).collect::<Result<_, _>>()?;
+    let rejections = rejected.map(|review| reply(tenant, call, review, now)).collect::<Result<_, _>>()?;
     let topics = topics(tenant, &reviews, now)?;
-    let reputation = tenant.reputation(agent, now);
+    let reputation = tenant.reputation_of_agent(agent, now);
     Ok(Feedback { agent, reputation, decided: decided.to_vec(), topics, rejections })
 }
 

@@ -87,8 +87,8 @@ pub(super) fn commit(
     if asked.lacks_model || !asked.wishes.is_empty() {
         return Err(scribing::silent());
     }
-    let replaced = replaced_heads(tenant, admitted);
-    let item = match (admitted.merged(), replaced.first()) {
+    let replaced = replaced_heads(tenant, admitted.parents());
+    let item = match (admitted.merged(), own_head(tenant, call, &replaced)) {
         (Some(merged), _) => merged.into.item,
         (None, Some((item, _))) => *item,
         // What waited has had its id since then.
@@ -124,7 +124,9 @@ pub(super) fn commit(
     expected.extend(&facts.twins);
     let twins = (asked.strictness.rules(request.layer).dedup == Force::Stops)
         .then(|| (asked.prints, request.namespace.clone(), request.layer, expected));
-    let superseded = admitted.superseded(facts.replaced.as_ref().map(|version| version.id));
+    let mut superseded = admitted.superseded(facts.replaced.as_ref().map(|version| version.id));
+    let displaced = admitted.displaced().iter().filter(|one| heads.iter().any(|(_, head)| head == *one));
+    superseded.extend(displaced);
     Ok(Commit {
         versions,
         status,
@@ -156,14 +158,28 @@ fn calibration(facts: &GateFacts, versions: &[(WrittenVersion, Payload)]) -> Opt
     Some(Calibration { weighed: Weighed::Version(written.version), ..weighing.calibration.clone() })
 }
 
+/// The first head that is of the writer's own user: its item is what the write becomes a version of. What takes the place of
+/// another user's statement is an item of its own.
+fn own_head<'a>(
+    tenant: &Tenant,
+    call: &Call,
+    heads: &'a [(ItemId, VersionId)],
+) -> Option<&'a (ItemId, VersionId)> {
+    let views = tenant.shared.views.read();
+    let is_own = |version| {
+        views.items.find_version(version).is_some_and(|version| version.owner == call.caller.user())
+    };
+    heads.iter().find(|(_, version)| is_own(*version))
+}
+
 /// The heads that a write takes the place of, each with its item.
-fn replaced_heads(tenant: &Tenant, admitted: &Admitted) -> Vec<(ItemId, VersionId)> {
+fn replaced_heads(tenant: &Tenant, replaced: &[VersionId]) -> Vec<(ItemId, VersionId)> {
     let views = tenant.shared.views.read();
     let item_of = |version: &VersionId| {
         let found = views.items.find_version(*version)?;
         Some((views.items.item_of(found)?.id, *version))
     };
-    admitted.parents().iter().filter_map(item_of).collect()
+    replaced.iter().filter_map(item_of).collect()
 }
 
 impl Commit {
@@ -182,6 +198,11 @@ impl Commit {
             layer: self.layer,
             shared: copy.map(|(written, _)| written.item),
         }
+    }
+
+    /// Whether others see something of it, at once or when a model has said it anew.
+    pub(crate) fn reaches_others(&self) -> bool {
+        self.owes || self.versions.iter().any(|(written, _)| written.tier == Tier::Shared)
     }
 
     /// The versions that it speaks against, and the class that it has itself.
@@ -393,9 +414,15 @@ impl Maker<'_> {
             copies
         };
         let first = replaced.first().copied();
+        let displaced = replaced_heads(self.tenant, self.admitted.displaced());
+        let replaced: Vec<(ItemId, VersionId)> = replaced.into_iter().chain(displaced).collect();
         let version = VersionId::from_bytes(self.tenant.entropy.bytes());
         let written = WrittenVersion {
-            operation: if first.is_some() { Operation::Update } else { Operation::Insert },
+            operation: match (first, replaced.is_empty()) {
+                (Some(_), _) => Operation::Update,
+                (None, false) => Operation::Supersede,
+                (None, true) => Operation::Insert,
+            },
             item: first.map_or_else(|| ItemId::from_bytes(self.tenant.entropy.bytes()), |(item, _)| item),
             version,
             parents: replaced.iter().map(|(_, head)| *head).collect(),

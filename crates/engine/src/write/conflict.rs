@@ -25,7 +25,7 @@ pub(super) fn superseded_by(items: &ItemsView, version: &Version) -> Vec<Version
 }
 
 /// Replaced versions with their texts, as far as the caller may see them. What is hidden is left out.
-pub(super) fn shown(tenant: &Tenant, call: &Call, versions: &[VersionId]) -> Vec<Superseded> {
+pub(crate) fn shown(tenant: &Tenant, call: &Call, versions: &[VersionId]) -> Vec<Superseded> {
     let show = |version: &VersionId| {
         let item = read::shown_version(tenant, &call.caller, *version)?;
         Some(Superseded { item: item.id, version: *version, text: Some(shortened(&item.content.text)) })
@@ -45,8 +45,5 @@ pub(super) fn with_texts(tenant: &Tenant, call: &Call, mut refusal: Refusal) -> 
 }
 
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(TEXT_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    read::shortened(text, TEXT_CHARS_MAX)
 }

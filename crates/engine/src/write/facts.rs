@@ -2,10 +2,13 @@
 
 mod evidence;
 mod meaning;
+mod moderated;
 
 use evidence::cited;
 pub(crate) use evidence::{OWN_WORDS, borne_out};
 pub(super) use meaning::{goes_by_meaning, understand};
+
+pub(crate) use moderated::repeats_moderated;
 
 use super::Asked;
 use crate::calibration::{self, Session};
@@ -129,6 +132,8 @@ impl Gathering<'_> {
         facts.on_conflict_policy = self.asked.on_conflict_policy;
         facts.runners = self.runners();
         facts.own_word = self.carries_own_approval(&facts);
+        facts.is_copied = self.asked.copy.is_some();
+        facts.moderated = repeats_moderated(self.tenant, self.call, self.asked);
         if rules.factual > Force::Off {
             facts.evidence = self.weigh(&predicate, facts.replaced.as_ref())?;
         }
@@ -155,7 +160,8 @@ impl Gathering<'_> {
         facts.retracted = found.retracted;
         facts.twins = found.twins;
         if rules.risk > Force::Off {
-            facts.reputation = self.tenant.reputation(self.call.caller.agent(), self.now);
+            facts.reputation =
+                self.tenant.reputation(self.call.caller.user(), self.call.caller.agent(), self.now);
             facts.consumers = self.tenant.readers(&self.call.caller, self.now) + found.dependents;
         }
         let class = self.class(&facts);
@@ -232,6 +238,7 @@ impl Gathering<'_> {
                     let version = views.items.version(*row)?;
                     Some(Neighbour {
                         own: self.is_own(version),
+                        of_another: version.tier == Tier::Shared && version.owner != self.call.caller.user(),
                         dominated: self.dominates(&views, version, class),
                         ..known
                     })
@@ -432,6 +439,7 @@ fn neighbour(
         reliance: reliance(unapproved),
         approved: standing.approved,
         own: false,
+        of_another: false,
         replaceable: false,
         dominated: false,
     })

@@ -161,11 +161,12 @@ pub(super) fn list(
 /// The agents that may not write: who suspended each, since when and why.
 pub(super) fn agents(frame: &Frame<'_>, agents: &[AgentReply]) -> Response {
     let mut body = Html::default();
-    body.raw("<h1>Suspended agents</h1>");
+    body.raw("<h1>Suspended and held agents</h1>");
     let suspended = agents.iter().filter_map(|agent| Some((agent, agent.suspended.as_ref()?)));
     let suspended: Vec<_> = suspended.collect();
-    if suspended.is_empty() {
-        body.raw("<p>No agent is suspended.</p>");
+    let held = || agents.iter().flat_map(|agent| agent.holds.iter().map(move |hold| (agent, hold)));
+    if suspended.is_empty() && held().next().is_none() {
+        body.raw("<p>No agent is suspended, and the writes of none are held.</p>");
     }
     body.raw("<ol class=\"queue\">");
     for (agent, suspension) in suspended {
@@ -177,10 +178,22 @@ pub(super) fn agents(frame: &Frame<'_>, agents: &[AgentReply]) -> Response {
             .raw("</p><p dir=\"auto\">");
         body.text(&visible_line(suspension.reason.as_deref().unwrap_or("no reason given"))).raw("</p></li>");
     }
+    for (agent, hold) in held() {
+        body.raw("<li class=\"panel\"><h2 dir=\"auto\">").text(&visible_line(&agent.name));
+        body.raw("</h2><p class=\"note\">writes for <strong>").text(&visible_line(&hold.user.1));
+        body.raw("</strong> ")
+            .raw(hold.action.as_str())
+            .raw(" since ")
+            .text(&seconds(&hold.since.to_string()));
+        body.raw(", until ")
+            .text(&seconds(&hold.until.to_string()))
+            .raw(" at the latest</p><p dir=\"auto\">");
+        body.text(&visible_line(&hold.reason)).raw("</p></li>");
+    }
     body.raw(
-        "</ol><p class=\"note\"><code>tabellion agent resume NAME</code> lets an agent write again.</p>",
+        "</ol><p class=\"note\"><code>tabellion agent resume NAME</code> lets an agent write again, and <code>--user NAME</code> for one user.</p>",
     );
-    page("Suspended agents", Some(frame), &body).answer(StatusCode::OK)
+    page("Suspended and held agents", Some(frame), &body).answer(StatusCode::OK)
 }
 
 fn states(body: &mut Html, current: &str) {
@@ -192,7 +205,7 @@ fn states(body: &mut Html, current: &str) {
         }
         body.raw(">").raw(name).raw("</a></li>");
     }
-    body.raw("<li><a href=\"/console/agents\">Suspended agents</a></li></ul></nav>");
+    body.raw("<li><a href=\"/console/agents\">Suspended and held agents</a></li></ul></nav>");
 }
 
 fn entry(body: &mut Html, review: &Value) {
@@ -399,7 +412,13 @@ fn decision(body: &mut Html, frame: &Frame<'_>, dossier: &Dossier, said: &Said<'
     body.raw("<label for=\"reason\">Reason, kept with the decision</label>")
         .raw("<textarea id=\"reason\" name=\"reason\" rows=\"3\" maxlength=\"1024\" required>\n")
         .text(said.reason)
-        .raw("</textarea><p><button class=\"yes\" accesskey=\"a\" type=\"submit\" name=\"decision\" value=\"approve\">Approve</button> <kbd>a</kbd></p>")
+        .raw("</textarea>");
+    if dossier.contradicts {
+        body.raw("<label for=\"on_conflict\">If you approve it: what it contradicts</label><select id=\"on_conflict\" name=\"on_conflict\">")
+            .raw("<option value=\"\">as the write asks</option><option value=\"supersede\">is superseded</option>")
+            .raw("<option value=\"keep_both\">stays beside it</option></select>");
+    }
+    body.raw("<p><button class=\"yes\" accesskey=\"a\" type=\"submit\" name=\"decision\" value=\"approve\">Approve</button> <kbd>a</kbd></p>")
         .raw("<label for=\"category\">If you reject it: because it is</label><select id=\"category\" name=\"category\">");
     for (value, name) in CATEGORIES {
         body.raw("<option").attr("value", value).raw(if value == said.category { " selected>" } else { ">" });

@@ -73,7 +73,10 @@ impl From<reply::Changed> for proto::ChangeReply {
 
 impl From<reply::ItemReply> for proto::Item {
     fn from(item: reply::ItemReply) -> Self {
+        let (contributed_by, quarantine) = super::govern::contributed(item.contributed);
         Self {
+            contributed_by,
+            quarantine,
             id: item.id.to_string(),
             version: item.version.to_string(),
             key: item.content.key,
@@ -373,6 +376,10 @@ impl From<reply::AuditRow> for proto::AuditRow {
                 .collect(),
             transformed: row.transformed,
             reason: row.reason,
+            author: row.author.map(|(user, agent)| proto::AuditAuthor {
+                user: user.to_string(),
+                agent: agent.as_ref().map(ToString::to_string),
+            }),
         }
     }
 }

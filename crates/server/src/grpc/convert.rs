@@ -153,7 +153,13 @@ fn number_json(number: f64) -> Option<Value> {
 
 impl From<proto::ListRequest> for reply::ListQuery {
     fn from(asked: proto::ListRequest) -> Self {
-        Self { namespace: asked.namespace, layer: asked.layer, limit: asked.limit, cursor: asked.cursor }
+        Self {
+            namespace: asked.namespace,
+            layer: asked.layer,
+            limit: asked.limit,
+            cursor: asked.cursor,
+            quarantined: asked.quarantined,
+        }
     }
 }
 

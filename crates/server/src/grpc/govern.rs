@@ -4,6 +4,7 @@ use super::answer::{from_json, from_object, texts};
 use super::convert::object;
 use super::proto;
 use crate::rest::body::typed;
+use crate::rest::convert::period;
 use crate::rest::dto::{DecideBody, KeptBody};
 use serde_json::{Map, Value, json};
 use tabellion_core::error::Refusal;
@@ -147,7 +148,7 @@ fn contradiction(value: &Value) -> proto::Contradiction {
         method: text(value, "method"),
         score: number(value, "score"),
         similarity: number(value, "similarity"),
-        text: None,
+        text: value.get("text").and_then(Value::as_str).map(str::to_owned),
     }
 }
 
@@ -192,6 +193,42 @@ impl From<reply::Skipped> for proto::Skipped {
     }
 }
 
+fn named((id, name): (impl ToString, String)) -> proto::Named {
+    proto::Named { id: id.to_string(), name }
+}
+
+/// What a moderator is told of an item: who contributed it, and its quarantine.
+pub(super) fn contributed(
+    of: Option<Box<reply::Contributed>>,
+) -> (Option<proto::Contributor>, Option<proto::Quarantine>) {
+    let Some(reply::Contributed { user, agent, quarantine }) = of.map(|of| *of) else { return (None, None) };
+    let quarantine = quarantine.map(|one| proto::Quarantine {
+        by: one.by.map(named),
+        since: one.since.to_string(),
+        reason: one.reason,
+    });
+    (Some(proto::Contributor { user: Some(named(user)), agent: agent.map(named) }), quarantine)
+}
+
+impl From<reply::RevertedItem> for proto::RevertedItem {
+    fn from(item: reply::RevertedItem) -> Self {
+        Self {
+            id: item.id.to_string(),
+            user: Some(named(item.user)),
+            agent: item.agent.map(named),
+            text: item.text,
+            derived: item.derived,
+        }
+    }
+}
+
+/// What of an agent's writes is taken back.
+pub(super) fn revert_query(asked: &proto::RevertAgentRequest) -> Result<reply::RevertQuery, Refusal> {
+    let (since, until) = period(&asked.since, asked.until.as_deref())?;
+    let (user, reason) = (asked.user.clone(), asked.reason.clone());
+    Ok(reply::RevertQuery { user, since, until, reason, dry_run: asked.dry_run })
+}
+
 impl From<reply::Reverted> for proto::RevertAgentReply {
     fn from(reverted: reply::Reverted) -> Self {
         Self {
@@ -201,6 +238,7 @@ impl From<reply::Reverted> for proto::RevertAgentReply {
             dry_run: reverted.dry_run,
             rolled_back: reverted.rolled_back as u64,
             skipped: reverted.skipped.into_iter().map(Into::into).collect(),
+            items: reverted.items.into_iter().map(Into::into).collect(),
         }
     }
 }
@@ -297,6 +335,7 @@ pub(super) fn verdict(asked: proto::DecideReviewRequest) -> Result<reply::Verdic
         ("reason", Some(asked.reason)),
         ("category", asked.category),
         ("content_hash", asked.content_hash),
+        ("on_conflict", asked.on_conflict),
     ];
     let fields = fields.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Value::String(text?))));
     typed::<DecideBody>(fields.collect()).map(Into::into)

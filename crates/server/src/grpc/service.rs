@@ -4,10 +4,9 @@ use super::access::terms;
 use super::ask::arguments;
 use super::call::{Memory, log_named, patient};
 use super::convert::{draft, patch};
-use super::govern::{Token, Withdrawn, policy_body, schema_body, verdict};
+use super::govern::{Token, Withdrawn, policy_body, revert_query, schema_body, verdict};
 use super::trust::Moved;
 use super::{import, proto, relations};
-use crate::rest::convert::period;
 use futures::Stream;
 use proto::tabellion_server::Tabellion;
 use std::pin::Pin;
@@ -235,19 +234,23 @@ impl Tabellion for Memory {
         request: Request<proto::ListReviewsRequest>,
     ) -> Answer<proto::ListReviewsReply> {
         self.answer(request, |engine, call, asked| async move {
+            let call = engine.moderating(call, asked.moderate).await?;
             engine.reviews(&call, asked.state.as_deref()).await
         })
         .await
     }
 
     async fn get_review(&self, request: Request<proto::GetReviewRequest>) -> Answer<proto::Review> {
-        self.answer(request, |engine, call, asked| async move { engine.review(&call, &asked.id).await }).await
+        self.answer(request, |engine, call, asked| async move {
+            let call = engine.moderating(call, asked.moderate).await?;
+            engine.review(&call, &asked.id).await
+        })
+        .await
     }
 
     async fn decide_review(&self, request: Request<proto::DecideReviewRequest>) -> Answer<proto::WriteReply> {
         self.answer(request, |engine, call, asked| async move {
-            let id = asked.id.clone();
-            engine.decide(&call, &id, verdict(asked)?).await
+            engine.decide(&call, &asked.id.clone(), verdict(asked)?).await
         })
         .await
     }
@@ -293,8 +296,7 @@ impl Tabellion for Memory {
         request: Request<proto::RevertAgentRequest>,
     ) -> Answer<proto::RevertAgentReply> {
         self.answer(request, |engine, call, asked| async move {
-            let period = period(&asked.since, asked.until.as_deref())?;
-            engine.revert(&call, &asked.id, period, &asked.reason, asked.dry_run).await
+            engine.revert(&call, &asked.id, revert_query(&asked)?).await
         })
         .await
     }
@@ -581,8 +583,7 @@ impl Tabellion for Memory {
         request: Request<proto::GetInclusionRequest>,
     ) -> Answer<proto::InclusionProof> {
         self.answer(request, |engine, call, asked| async move {
-            let log = log_named(asked.log.as_deref())?;
-            engine.inclusion(&call, log, asked.lsn, asked.size).await
+            engine.inclusion(&call, log_named(asked.log.as_deref())?, asked.lsn, asked.size).await
         })
         .await
     }
@@ -592,8 +593,7 @@ impl Tabellion for Memory {
         request: Request<proto::GetConsistencyRequest>,
     ) -> Answer<proto::ConsistencyProof> {
         self.answer(request, |engine, call, asked| async move {
-            let log = log_named(asked.log.as_deref())?;
-            engine.consistency(&call, log, asked.from, asked.to).await
+            engine.consistency(&call, log_named(asked.log.as_deref())?, asked.from, asked.to).await
         })
         .await
     }

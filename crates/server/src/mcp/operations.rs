@@ -228,7 +228,13 @@ fn id(arguments: &mut JsonObject) -> Result<Option<String>, Refusal> {
 
 impl From<ListItems> for ListQuery {
     fn from(asked: ListItems) -> Self {
-        Self { namespace: asked.namespace, layer: asked.layer, limit: asked.limit, cursor: asked.cursor }
+        Self {
+            namespace: asked.namespace,
+            layer: asked.layer,
+            limit: asked.limit,
+            cursor: asked.cursor,
+            quarantined: false,
+        }
     }
 }
 

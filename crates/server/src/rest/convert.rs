@@ -1,6 +1,7 @@
 //! Between the engine's words and the wire's, field by field.
 
 mod access;
+pub(crate) mod govern;
 mod relations;
 mod roles;
 
@@ -14,11 +15,10 @@ use tabellion_core::provenance::Evidence;
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_engine::Notice;
 use tabellion_engine::reply::{
-    AgentReply, AuditRow, Changed, ConsistencyReply, Decided, Deferral, Feedback, Found, Ground, HeadReply,
-    HoldReply, InclusionReply, ItemReply, KeptReply, KeyReply, LogReport, NewKey, NewTenant, OutcomeReply,
-    OutcomeReport, Page, Quarantined, ResourceReply, Reverted, ReviewReply, RevokedKey, SearchQuery,
-    SearchReply, Skipped, Superseded, SuspensionReply, UserReply, Verdict, VerifyReport, VersionReply,
-    WhoAmI, WriteStatus, Written,
+    AgentReply, AuditRow, Changed, ConsistencyReply, Decided, Deferral, Feedback, Found, HeadReply,
+    InclusionReply, ItemReply, KeptReply, KeyReply, LogReport, NewKey, NewTenant, OutcomeReply,
+    OutcomeReport, Page, ResourceReply, ReviewReply, RevokedKey, SearchQuery, SearchReply, Superseded,
+    UserReply, VerifyReport, VersionReply, WhoAmI, WriteStatus, Written,
 };
 
 fn texts<T: ToString>(values: &[T]) -> Vec<String> {
@@ -100,12 +100,6 @@ impl From<Changed> for ChangedBody {
     }
 }
 
-impl From<Quarantined> for QuarantinedBody {
-    fn from(quarantined: Quarantined) -> Self {
-        Self { changed: quarantined.changed.into(), dependents: texts(&quarantined.dependents) }
-    }
-}
-
 impl From<KeptReply> for KeptBody {
     fn from(kept: KeptReply) -> Self {
         Self {
@@ -163,21 +157,6 @@ impl From<ReviewReply> for ReviewBody {
     }
 }
 
-impl From<DecideBody> for Verdict {
-    fn from(body: DecideBody) -> Self {
-        Self {
-            approve: body.decision == YesOrNo::Approve,
-            reason: body.reason,
-            ground: match body.category {
-                Some(Category::FactualError) => Ground::Falsehood,
-                Some(Category::PolicyViolation) => Ground::Violation,
-                Some(Category::Other) | None => Ground::Other,
-            },
-            content_hash: body.content_hash,
-        }
-    }
-}
-
 impl From<Notice> for NoticeBody {
     fn from(notice: Notice) -> Self {
         match notice {
@@ -224,25 +203,6 @@ impl From<Feedback> for FeedbackBody {
     }
 }
 
-impl From<Skipped> for SkippedBody {
-    fn from(Skipped { id, code, message }: Skipped) -> Self {
-        Self { id: id.to_string(), code: code.as_str(), message }
-    }
-}
-
-impl From<Reverted> for RevertedBody {
-    fn from(reverted: Reverted) -> Self {
-        Self {
-            written: texts(&reverted.written),
-            derived: texts(&reverted.derived),
-            retracted: reverted.retracted,
-            rolled_back: reverted.rolled_back,
-            skipped: reverted.skipped.into_iter().map(Into::into).collect(),
-            dry_run: reverted.dry_run,
-        }
-    }
-}
-
 /// A period from its two ends; without the second it goes on for ever.
 pub(crate) fn period(since: &str, until: Option<&str>) -> Result<(Timestamp, Timestamp), Refusal> {
     let mut faults = Vec::new();
@@ -265,7 +225,10 @@ pub(crate) fn period(since: &str, until: Option<&str>) -> Result<(Timestamp, Tim
 
 impl From<ItemReply> for ItemBody {
     fn from(item: ItemReply) -> Self {
+        let (contributed_by, quarantine) = govern::contributed(item.contributed);
         Self {
+            contributed_by,
+            quarantine,
             id: item.id.to_string(),
             key: item.content.key,
             text: item.content.text,
@@ -430,26 +393,6 @@ impl From<AgentReply> for AgentBody {
     }
 }
 
-impl From<HoldReply> for HoldBody {
-    fn from(hold: HoldReply) -> Self {
-        let (id, name) = hold.user;
-        Self {
-            user: NamedBody { id: id.to_string(), name },
-            action: hold.action.as_str(),
-            reason: hold.reason,
-            since: hold.since.to_string(),
-            until: hold.until.to_string(),
-        }
-    }
-}
-
-impl From<SuspensionReply> for SuspensionBody {
-    fn from(SuspensionReply { by, since, reason }: SuspensionReply) -> Self {
-        let by = by.map(|(id, name)| NamedBody { id: id.to_string(), name });
-        Self { by, since: since.to_string(), reason }
-    }
-}
-
 impl From<ResourceReply> for ResourceBody {
     fn from(resource: ResourceReply) -> Self {
         Self {
@@ -516,6 +459,10 @@ impl From<AuditRow> for AuditRowBody {
             outcome: row.outcome,
             ids: row.ids,
             reason: row.reason,
+            author: row.author.map(|(user, agent)| AuditAuthorBody {
+                user: user.to_string(),
+                agent: agent.map(|id| id.to_string()),
+            }),
             request_id: row.request_id,
             epoch: row.epoch,
             policies: row.policies.into_iter().map(|(id, version)| AuditPolicyBody { id, version }).collect(),

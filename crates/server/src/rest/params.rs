@@ -92,6 +92,11 @@ impl Params {
         number
     }
 
+    /// `true` or `false`.
+    pub(crate) fn flag(&mut self, name: &str) -> Option<bool> {
+        self.word(name, |text| text.parse().ok(), "true, false")
+    }
+
     /// A whole number that must be there.
     pub(crate) fn required(&mut self, name: &str) -> u64 {
         if !self.given.contains_key(name) {

@@ -1,5 +1,6 @@
 //! What versions are found by besides their ids: fingerprints, who wrote them, what they derive from.
 
+use super::moderation::is_taken_back;
 use super::{Alike, ClassLists, Item, ItemsView, Moment, Place, Row, Version};
 use crate::canonical::Hash;
 use crate::gate::Likeness;
@@ -120,6 +121,9 @@ impl ItemsView {
         if let Some((_, Status::Retracted)) = version.ended {
             self.retracted.insert(version.prints.content);
         }
+        if is_taken_back(version) {
+            self.taken_back.entry(version.owner).or_default().insert(row);
+        }
         if let Some(origin) = version.origin {
             self.copy_of.insert(origin, version.item);
         }
@@ -144,6 +148,7 @@ impl ItemsView {
         }
         if status == Status::Retracted {
             self.retracted.insert(version.prints.content);
+            self.note_taken_back(row);
         }
     }
 

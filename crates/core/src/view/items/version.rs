@@ -4,7 +4,7 @@ use super::{Moment, Row};
 use crate::canonical::Hash;
 use crate::id::{AgentId, ItemId, ReviewId, UserId, VersionId};
 use crate::item::{Layer, Operation, Status, Tier};
-use crate::log::{Lsn, Prints};
+use crate::log::{Actor, Lsn, Prints};
 use crate::time::Timestamp;
 
 /// A version: all but what it says.
@@ -133,6 +133,24 @@ pub struct Item {
     /// Where it was quarantined, released, quarantined, …
     #[n(3)]
     pub(super) quarantines: Vec<Lsn>,
+    /// The quarantine that it is in now.
+    #[n(4)]
+    pub(super) quarantine: Option<Quarantine>,
+}
+
+/// Who put an item under quarantine, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
+#[cbor(array)]
+pub struct Quarantine {
+    /// Who.
+    #[n(0)]
+    pub by: Actor,
+    /// Since when.
+    #[n(1)]
+    pub since: Timestamp,
+    /// The entry beside which the reason is sealed.
+    #[n(2)]
+    pub lsn: Lsn,
 }
 
 impl Item {
@@ -145,6 +163,12 @@ impl Item {
     /// Where it was last pinned or unpinned, up to a position.
     pub(super) fn last_pin_change(&self, lsn: Lsn) -> Option<Lsn> {
         self.pins.iter().copied().filter(|at| *at <= lsn).max()
+    }
+
+    /// The quarantine that it is in now.
+    #[must_use]
+    pub const fn quarantine(&self) -> Option<&Quarantine> {
+        self.quarantine.as_ref()
     }
 
     /// Whether it was in quarantine at a position: kept, but not retrievable.

@@ -1,6 +1,5 @@
 //! Bodies of the operations on held and kept writes, policies and schemas, and of those that stop or take back.
 
-use super::ChangedBody;
 use super::sharing::SharingPolicyBody;
 use super::words::*;
 use crate::refusal::ContradictionBody;
@@ -216,6 +215,19 @@ pub(crate) struct DecideBody {
     /// The content that it is about, as the review shows it: a changed one is refused.
     #[schema(value_type = Option<HashText>)]
     pub(crate) content_hash: Option<String>,
+    /// For a yes: what becomes of what the write contradicts; as the write asked unless given, and replaced if it asked nothing.
+    pub(crate) on_conflict: Option<Outcome>,
+}
+
+/// What becomes of what an approved write contradicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = ReviewOutcome)]
+pub(crate) enum Outcome {
+    /// The write takes its place.
+    Supersede,
+    /// Both stay.
+    KeepBoth,
 }
 
 /// A person's word.
@@ -359,93 +371,6 @@ pub(crate) struct TopicBody {
     pub(crate) approved: u64,
     /// How many people said no to.
     pub(crate) rejected: u64,
-}
-
-/// Why an agent is stopped, or may go on.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = Why)]
-pub(crate) struct WhyBody {
-    /// Why.
-    #[schema(value_type = ReasonText)]
-    pub(crate) reason: String,
-}
-
-/// Why an agent may write again, and for whom.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = Resume)]
-pub(crate) struct ResumeBody {
-    /// Why.
-    #[schema(value_type = Option<ReasonText>)]
-    pub(crate) reason: Option<String>,
-    /// Only for this user, by id or name; for everybody unless given.
-    #[schema(value_type = Option<ReferenceText>)]
-    pub(crate) user: Option<String>,
-}
-
-/// What of an agent's writes is taken back.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = Revert)]
-pub(crate) struct RevertBody {
-    /// What was written from then on.
-    #[schema(value_type = TimeGivenText)]
-    pub(crate) since: String,
-    /// What was written before then; all that was written since unless given.
-    #[schema(value_type = Option<TimeGivenText>)]
-    pub(crate) until: Option<String>,
-    /// Why.
-    #[schema(value_type = ReasonText)]
-    pub(crate) reason: String,
-    /// Whether only to say what would be taken back; no unless given.
-    pub(crate) dry_run: Option<bool>,
-}
-
-/// An item that was left as it is.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Skipped)]
-pub(crate) struct SkippedBody {
-    /// The item.
-    #[schema(value_type = ItemIdText)]
-    pub(crate) id: String,
-    /// Why, for programs.
-    #[schema(value_type = String)]
-    pub(crate) code: &'static str,
-    /// Why, for people.
-    pub(crate) message: String,
-}
-
-/// What was, or would be, taken back.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Reverted)]
-pub(crate) struct RevertedBody {
-    /// Items that the agent wrote in the period.
-    #[schema(value_type = Vec<ItemIdText>)]
-    pub(crate) written: Vec<String>,
-    /// Items that derive from those.
-    #[schema(value_type = Vec<ItemIdText>)]
-    pub(crate) derived: Vec<String>,
-    /// How many were retracted.
-    pub(crate) retracted: usize,
-    /// How many went back to a version that is neither the agent's nor derived from what it wrote.
-    pub(crate) rolled_back: usize,
-    /// Those that were left as they are, and why; the same request again goes on with them.
-    pub(crate) skipped: Vec<SkippedBody>,
-    /// Whether nothing was done.
-    pub(crate) dry_run: bool,
-}
-
-/// The answer to quarantine and release.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Quarantined)]
-pub(crate) struct QuarantinedBody {
-    /// What was done.
-    #[serde(flatten)]
-    pub(crate) changed: ChangedBody,
-    /// The items that derive from it and should be looked at again.
-    #[schema(value_type = Vec<ItemIdText>)]
-    pub(crate) dependents: Vec<String>,
 }
 
 /// Where in the log something was set.

@@ -1,5 +1,6 @@
 //! Bodies of the operations on items.
 
+use super::moderation::{ContributorBody, QuarantineBody};
 use super::words::*;
 use crate::refusal::{ContradictionBody, FaultBody, RefusalBody};
 use serde::{Deserialize, Serialize};
@@ -110,7 +111,6 @@ pub(crate) struct WriteBody {
     #[schema(value_type = Option<OnConflictWord>)]
     on_conflict: Option<String>,
 }
-
 
 /// The ids that begin as was asked.
 #[derive(Debug, Serialize, ToSchema)]
@@ -416,6 +416,14 @@ pub(crate) struct ItemBody {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) contradictions: Vec<ContradictionBody>,
+    /// For a moderator: who contributed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ContributorBody>, nullable = false)]
+    pub(crate) contributed_by: Option<ContributorBody>,
+    /// For a moderator: the quarantine that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<QuarantineBody>, nullable = false)]
+    pub(crate) quarantine: Option<QuarantineBody>,
 }
 
 /// A cited source, as it is kept.

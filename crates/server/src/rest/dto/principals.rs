@@ -141,7 +141,7 @@ pub(crate) struct HoldBody {
     /// Whether each waits for a person or is refused.
     #[schema(value_type = String, pattern = "^(held|suspended)$")]
     pub(crate) action: &'static str,
-    /// What is unlike before: two or three of `burst`, `topic shift` and `contradictions`.
+    /// What is unlike before (two or three of `burst`, `topic shift` and `contradictions`), or the pair's reputation.
     pub(crate) reason: String,
     /// Since when.
     #[schema(value_type = TimeText)]

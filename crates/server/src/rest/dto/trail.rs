@@ -46,9 +46,13 @@ pub(crate) struct AuditRowBody {
     pub(crate) outcome: String,
     /// What it concerned.
     pub(crate) ids: Vec<String>,
-    /// Why, if it was done as a moderator.
+    /// Why, for what moderators do and what is done about agents and items.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
+    /// For auditors, where a reason is given and one item is concerned: who contributed that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<AuditAuthorBody>, nullable = false)]
+    pub(crate) author: Option<AuditAuthorBody>,
     /// The request.
     #[schema(required)]
     pub(crate) request_id: Option<String>,
@@ -61,6 +65,18 @@ pub(crate) struct AuditRowBody {
     /// Its place in the audit log; auditors only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lsn: Option<u64>,
+}
+
+/// Who contributed the item that a row is about.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AuditAuthor)]
+pub(crate) struct AuditAuthorBody {
+    /// The user.
+    #[schema(value_type = UserIdText)]
+    pub(crate) user: String,
+    /// The agent that wrote it.
+    #[schema(value_type = Option<AgentIdText>, required)]
+    pub(crate) agent: Option<String>,
 }
 
 /// A policy that held for what a row tells of.

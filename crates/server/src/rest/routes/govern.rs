@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::refusal::{RefusalBody, Refused};
 use crate::rest::body::AdminBody;
 use crate::rest::call::Authenticated;
-use crate::rest::convert::period;
+use crate::rest::convert::govern::revert_query;
 use crate::rest::dto::*;
 use crate::rest::params::NoParams;
 use crate::rest::path::{AgentVerb, Id, Verbed};
@@ -215,7 +215,8 @@ async fn resume_agent(
 /// Take back what an agent wrote in a period
 ///
 /// Each item that it wrote and each that derives from one goes back to the newest version that is neither, or is retracted if there
-/// is none: the caller's own, and for a moderator all that is shared. With `dry_run` it only names them. What was left is told with
+/// is none: the caller's own, and for a moderator all that is shared; with `user` only what it wrote for that user. With `dry_run`
+/// it only names them, with their texts and users. What was left is told with
 /// the reason; the same request again goes on with it.
 #[utoipa::path(
     post, path = "/v1/agents/{id}:revert", tag = "governance", request_body = RevertBody,
@@ -233,7 +234,5 @@ async fn revert_agent(
     id: &str,
     AdminBody(body): AdminBody<RevertBody>,
 ) -> Answer<RevertedBody> {
-    let period = period(&body.since, body.until.as_deref())?;
-    let dry_run = body.dry_run.unwrap_or(false);
-    Ok(Json(app.engine().revert(call, id, period, &body.reason, dry_run).await?.into()))
+    Ok(Json(app.engine().revert(call, id, revert_query(body)?).await?.into()))
 }

@@ -108,6 +108,7 @@ pub(crate) async fn patch_item(
         ("limit" = Option<u64>, Query, description = "at most this many", nullable = false, minimum = 1, maximum = 500),
         ("cursor" = Option<TokenText>, Query, description = "where the page before said to go on", nullable = false),
         ("moderate" = Option<ReasonText>, Query, description = "read as a moderator, for this reason: what is shared, whatever its edges", nullable = false),
+        ("quarantined" = Option<bool>, Query, description = "only what is in quarantine; needs `moderate`", nullable = false),
     ),
     responses((status = 200, description = "one page", body = ItemsBody))
 )]
@@ -121,6 +122,7 @@ pub(crate) async fn list_items(
         layer: params.word("layer", Layer::from_word, &Layer::words()).map(|layer| layer.as_str().to_owned()),
         limit: params.number("limit"),
         cursor: params.text("cursor"),
+        quarantined: params.flag("quarantined").unwrap_or(false),
     };
     let moderate = params.text("moderate");
     params.finish()?;

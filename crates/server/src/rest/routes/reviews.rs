@@ -15,11 +15,15 @@ use std::sync::Arc;
 
 /// List held writes
 ///
-/// The caller's own, and those of users whose reviewer the caller is; the riskiest first, at most 500. What is kept apart by its
+/// The caller's own, those of users whose reviewer the caller is, and those that speak against what the caller shares, as far as the
+/// caller would see them in memory; the riskiest first, at most 500. What is kept apart by its
 /// score is listed for 90 days; after that it is `archived`, and can be decided on all the same.
 #[utoipa::path(
     get, path = "/v1/reviews", tag = "reviews",
-    params(("state" = Option<ReviewFilterWord>, Query, description = "only those that stand so", nullable = false)),
+    params(
+        ("state" = Option<ReviewFilterWord>, Query, description = "only those that stand so", nullable = false),
+        ("moderate" = Option<ReasonText>, Query, description = "read as a moderator, for this reason: what is for the shared memory, of anybody", nullable = false),
+    ),
     responses((status = 200, description = "held writes", body = ReviewsBody))
 )]
 pub(crate) async fn list_reviews(
@@ -27,8 +31,9 @@ pub(crate) async fn list_reviews(
     Authenticated(call): Authenticated,
     mut params: Params,
 ) -> Answer<ReviewsBody> {
-    let state = params.text("state");
+    let (state, moderate) = (params.text("state"), params.text("moderate"));
     params.finish()?;
+    let call = app.engine().moderating(call, moderate).await.map_err(in_query)?;
     let reviews = app.engine().reviews(&call, state.as_deref()).await.map_err(in_query)?;
     Ok(Json(ReviewsBody { reviews: reviews.into_iter().map(Into::into).collect() }))
 }
@@ -36,7 +41,10 @@ pub(crate) async fn list_reviews(
 /// Read a held write
 #[utoipa::path(
     get, path = "/v1/reviews/{id}", tag = "reviews",
-    params(("id" = ReviewIdText, Path, description = "the review")),
+    params(
+        ("id" = ReviewIdText, Path, description = "the review"),
+        ("moderate" = Option<ReasonText>, Query, description = "read as a moderator, for this reason: what is for the shared memory, of anybody", nullable = false),
+    ),
     responses(
         (status = 200, description = "the held write", body = ReviewBody),
         (status = 404, description = "missing or hidden", body = RefusalBody),
@@ -47,14 +55,18 @@ pub(crate) async fn read_review(
     State(app): State<Arc<App>>,
     Authenticated(call): Authenticated,
     Id(id): Id,
-    _: NoParams,
+    mut params: Params,
 ) -> Answer<ReviewBody> {
+    let moderate = params.text("moderate");
+    params.finish()?;
+    let call = app.engine().moderating(call, moderate).await.map_err(in_query)?;
     Ok(Json(app.engine().review(&call, &id).await?.into()))
 }
 
 /// Decide on a held write
 ///
-/// A person alone decides, and never on what they wrote themselves. A yes sends the write through the gates once more; where
+/// A person alone decides, and never on what they wrote themselves; nor do they approve what their agent wrote against another user's
+/// shared item: that user, a named reviewer or a moderator does. A yes sends the write through the gates once more; where
 /// several people must consent, all but the last yes are answered with 202.
 #[utoipa::path(
     post, path = "/v1/reviews/{id}:decide", tag = "reviews", request_body = DecideBody,

@@ -1,0 +1,275 @@
+"""Moderation: who lifts a quarantine, what is in quarantine, who contributed what, and taking back what a pair wrote (AM-8, AM-22)."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from callers import Caller, new_caller, random_id, rfc3339
+from governed import eventually, novel
+from grpc_caller import GrpcCaller
+from test_access import MISSING
+from test_cli import Cli
+from test_moderation import INVALID, WHY, console, rows, shared
+from test_sharing import Team, unique
+
+NOT_OURS = {"status": 403, "code": "FORBIDDEN"}
+LACKING = {"status": 403, "code": "FORBIDDEN"}
+
+
+@pytest.fixture
+def team(server):
+    return Team(server)
+
+
+def since():
+    """The period of a revert that holds all of a test."""
+    return rfc3339(datetime.now(UTC) - timedelta(hours=1))
+
+
+def quarantine(caller, item, **more):
+    return caller.ask("POST", f"/v1/items/{item}:quarantine", {"reason": "doubtful"}, **more)
+
+
+def name_of(team):
+    return next(row["name"] for row in team.chief.ask("GET", "/v1/agents")["agents"] if row["id"] == team.agent_id)
+
+
+def test_agent_never_lifts_a_moderators_quarantine(team):
+    """AM-22: neither the agent that wrote the item, nor its user, releases what a moderator put under quarantine; the moderator and a
+    reviewer of that user do."""
+    text = unique("The lake is frozen")
+    item = shared(team, team.one, text)
+    quarantine(team.chief, item)
+    release = {"reason": "it is fine"}
+    team.one.refused("POST", f"/v1/items/{item}:release", release, **NOT_OURS)
+    refused = team.people[0].refused("POST", f"/v1/items/{item}:release", release, **NOT_OURS)
+    assert "tabellion release" in refused["message"]
+    assert team.two.found(text) == []
+    team.server.kill()
+    team.server.start()
+    team.one.refused("POST", f"/v1/items/{item}:release", release, **NOT_OURS)
+    assert team.chief.ask("POST", f"/v1/items/{item}:release", release)["status"] == "released"
+    assert team.two.found(text) == [item]
+    quarantine(team.chief, item)
+    team.policy("watch", {"kind": "reviewer", "reviewer": team.people[1].name, "user": team.people[0].name})
+    assert team.people[1].ask("POST", f"/v1/items/{item}:release", release)["status"] == "released"
+
+
+def test_who_imposed_a_quarantine_lifts_it(team):
+    """AM-22: an agent releases its own, and its user as a person does; a moderator takes a quarantine over, and then they do not."""
+    item = shared(team, team.one, unique("The mill stands still"))
+    quarantine(team.one, item)
+    assert team.one.ask("POST", f"/v1/items/{item}:release", {})["status"] == "released"
+    quarantine(team.one, item)
+    assert team.people[0].ask("POST", f"/v1/items/{item}:release", {})["status"] == "released"
+    quarantine(team.people[0], item)
+    team.one.refused("POST", f"/v1/items/{item}:release", {}, **NOT_OURS)
+    quarantine(team.chief, item)
+    team.people[0].refused("POST", f"/v1/items/{item}:release", {}, **NOT_OURS)
+    team.chief.refused("POST", f"/v1/items/{item}:quarantine", {"reason": "again"}, status=409, code="NOT_THE_HEAD")
+    assert team.chief.ask("POST", f"/v1/items/{item}:release", {"reason": "checked"})["status"] == "released"
+
+
+def test_agent_without_the_right_quarantines_nothing_of_another(team):
+    """AM-22: quarantine of another agent's version is a delete, which a plain agent may not do; its own it may. A suspended agent
+    does neither, nor any other change."""
+    other = team.agent()
+    team.grant("ar", other, team.resource_id)
+    colleague = team.pair(team.people[0], other)
+    item = shared(team, team.one, unique("The quay is closed"))
+    colleague.refused("POST", f"/v1/items/{item}:quarantine", {"reason": "mine is better"}, **LACKING)
+    own = shared(team, colleague, unique("The quay is open"))
+    quarantine(colleague, own)
+    name = next(row["name"] for row in team.chief.ask("GET", "/v1/agents")["agents"] if row["id"] == other)
+    team.chief.ask("POST", f"/v1/agents/{name}:suspend", {"reason": "odd"})
+    stopped = {"status": 403, "code": "WRITES_SUSPENDED"}
+    colleague.refused("POST", f"/v1/items/{own}:release", {"reason": "r"}, **stopped)
+    for id in (own, item, random_id()):
+        colleague.refused("POST", f"/v1/items/{id}:quarantine", {"reason": "r"}, **stopped)
+        colleague.refused("DELETE", f"/v1/items/{id}?reason=r", **stopped)
+        colleague.refused("POST", f"/v1/items/{id}:rollback", {}, **stopped)
+    assert team.people[0].ask("POST", f"/v1/items/{own}:release", {})["status"] == "released"
+
+
+def test_moderator_lists_and_reads_what_is_in_quarantine(team, bin):
+    """AM-8: what is in quarantine is listed with who put it there, when and why; a get shows it; nobody else learns of it."""
+    text = unique("The dam leaks")
+    item, free = shared(team, team.one, text), shared(team, team.one, unique("The dam holds"))
+    private = team.one.write(unique("Between me and me"), tier="private")["id"]
+    quarantine(team.one, private)
+    quarantine(team.chief, item)
+    path = f"/v1/items?quarantined=true&moderate={WHY}"
+    [found] = team.chief.ask("GET", path)["items"]
+    admin = team.chief.ask("GET", "/v1/whoami")["user"]
+    assert (found["id"], found["text"]) == (item, text)
+    assert found["quarantine"]["by"] == admin and found["quarantine"]["reason"] == "doubtful" and found["quarantine"]["since"] > "2020"
+    shown = team.chief.get(item, f"?moderate={WHY}")
+    assert (shown["text"], shown["quarantine"]) == (text, found["quarantine"])
+    assert team.chief.ask("GET", f"/v1/items/{item}/provenance?moderate={WHY}")["memory_item_id"] == item
+    team.chief.refused("GET", f"/v1/items/{item}", **MISSING)
+    for hidden in (private, random_id()):
+        team.chief.refused("GET", f"/v1/items/{hidden}?moderate={WHY}", **MISSING)
+    team.one.refused("GET", f"/v1/items/{item}", **MISSING)
+    refused = team.chief.refused("GET", "/v1/items?quarantined=true", **INVALID)
+    assert refused["errors"][0]["path"] == "/query/moderate"
+    assert "quarantine" not in team.chief.get(free, f"?moderate={WHY}")
+    with GrpcCaller(team.server, team.server.key) as grpc:
+        [message] = grpc.call("List", {"moderate": "look", "quarantined": True})["items"]
+        assert message["id"] == item and message["quarantine"]["by"]["name"] == "admin"
+    cli = Cli(bin, team.server.url, team.server.key)
+    table = cli.out("list", "--quarantined", "--moderate", "daily look")
+    assert text in table and "admin" in table and "doubtful" in table and team.people[0].name in table
+    assert "doubtful" in cli.out("get", item, "--moderate", "daily look")
+    team.server.kill()
+    team.server.start()
+    assert team.chief.ask("GET", path)["items"][0]["quarantine"] == found["quarantine"]
+    team.chief.ask("POST", f"/v1/items/{item}:release", {"reason": "mended"})
+    assert team.chief.ask("GET", path)["items"] == []
+
+
+def test_moderator_sees_who_contributed(team, bin):
+    """AM-8: get, list and search of a moderator name user and agent; other reads do not."""
+    text = unique("The tower leans")
+    item, name = shared(team, team.one, text), name_of(team)
+    listed = team.chief.ask("GET", f"/v1/items?moderate={WHY}")["items"]
+    [found] = team.chief.search(text, moderate="look")
+    for shown in (team.chief.get(item, f"?moderate={WHY}"), *listed, found):
+        by = shown["contributed_by"]
+        assert by["user"] == {"id": team.one.user, "name": team.people[0].name}
+        assert by["agent"] == {"id": team.agent_id, "name": name}
+    assert "contributed_by" not in team.two.get(item) and "contributed_by" not in team.two.search(text)[0]
+    provenance = team.chief.ask("GET", f"/v1/items/{item}/provenance?moderate={WHY}")
+    assert (provenance["source_user_id"], provenance["source_agent_id"]) == (team.one.user, team.agent_id)
+    with GrpcCaller(team.server, team.server.key) as grpc:
+        assert grpc.call("Get", {"id": item, "moderate": "look"})["contributed_by"]["user"]["name"] == team.people[0].name
+    cli = Cli(bin, team.server.url, team.server.key)
+    for shown in (cli.out("get", item, "--moderate", "look"), cli.out("list", "--moderate", "look")):
+        assert team.people[0].name in shown and name in shown
+    assert cli.json("provenance", item, "--moderate", "look")["memory_item_id"] == item
+
+
+def test_trail_of_moderation_names_item_author_and_reason(team, bin):
+    """AM-8: a row of an act names the item, who contributed it and the reason; refused acts name what they were about; completions of
+    short ids are left out unless they are asked for."""
+    item, name = shared(team, team.one, unique("The clock is slow")), name_of(team)
+    quarantine(team.chief, item)
+    team.chief.ask("POST", f"/v1/agents/{name}:suspend", {"reason": "its feed is odd"})
+    team.one.refused("POST", f"/v1/items/{item}:release", {}, status=403, code="WRITES_SUSPENDED")
+    team.chief.ask("POST", f"/v1/agents/{name}:resume", {"reason": "mended"})
+    [row] = rows(team.chief, "quarantine")
+    assert row["ids"] == [item] and row["reason"] == "doubtful"
+    assert row["author"] == {"user": team.one.user, "agent": team.agent_id}
+    [row] = rows(team.chief, "suspend_agent")
+    assert (row["ids"], row["reason"]) == ([team.agent_id], "its feed is odd")
+    [row] = rows(team.chief, "release")
+    assert (row["ids"], row["outcome"]) == ([item], "WRITES_SUSPENDED")
+    member = new_caller(team.server)
+    member.refused("POST", f"/v1/agents/{name}:suspend", {"reason": "r"}, status=403, code="FORBIDDEN")
+    refused = [row for row in rows(team.chief, "suspend_agent") if row["outcome"] == "FORBIDDEN"]
+    assert [row["ids"] for row in refused] == [[team.agent_id]]
+    cli = Cli(bin, team.server.url, team.server.key)
+    cli.out("get", item[:14], "--moderate", "short", code=0)
+    eventually(lambda: rows(team.chief, "complete_id"))
+    assert "complete_id" not in {row["action"] for row in team.chief.ask("GET", "/v1/audit?limit=200")["rows"]}
+    table = cli.out("audit", "--action", "quarantine")
+    assert "reason" in table and "doubtful" in table and team.people[0].name in table
+
+
+def test_revert_of_one_pair_leaves_the_others(team, bin):
+    """AM-8: an agent is shared by many users; a revert with a user takes back what it wrote for that one. A dry run shows text and user
+    of each item."""
+    begin = since()
+    lies = [shared(team, team.one, unique("A lie of one")) for _ in range(2)]
+    truth_text = unique("A truth of two")
+    truth = shared(team, team.two, truth_text)
+    name, body = name_of(team), {"since": begin, "reason": "a stolen key", "user": team.people[0].name}
+    path = f"/v1/agents/{name}:revert"
+    plan = team.chief.ask("POST", path, {**body, "dry_run": True})
+    assert sorted(plan["written"]) == sorted(lies)
+    assert {one["id"] for one in plan["items"]} == set(lies)
+    for one in plan["items"]:
+        assert one["text"].startswith("A lie of one") and one["derived"] is False
+        assert one["user"] == {"id": team.one.user, "name": team.people[0].name} and one["agent"]["name"] == name
+    cli = Cli(bin, team.server.url, team.server.key)
+    table = cli.out("revert", name, "--user", team.people[0].name, "--since", begin, "--reason", "look", "--dry-run")
+    assert "A lie of one" in table and team.people[0].name in table and truth_text not in table
+    with GrpcCaller(team.server, team.server.key) as grpc:
+        message = grpc.call("RevertAgent", {"id": name, "since": begin, "reason": "r", "dry_run": True, "user": team.people[0].name})
+        assert {one["id"] for one in message["items"]} == set(lies)
+    done = team.chief.ask("POST", path, body)
+    assert (done["retracted"], done["skipped"], done.get("items", [])) == (2, [], [])
+    assert team.two.get(truth)["text"] == truth_text
+    assert {row["reason"] for row in rows(team.chief, "revert_agent") if row["ids"] == [team.agent_id, team.one.user]} >= {"a stolen key"}
+    team.chief.refused("POST", path, {**body, "user": "nobody"}, status=404, code="NOT_FOUND")
+
+
+@pytest.fixture
+def judged(alone):
+    """A team under the policy `standard`, and the beginning of its time."""
+    world = alone(policy="standard")
+    team = Team(world.server)
+    team.clock, team.begin = world.clock, world.clock.text
+    return team
+
+
+def test_reputation_is_the_pairs_own_and_its_hold_shows(judged, bin):
+    """AM-6, AM-5: a revert of one pair's lies holds the writes of that pair and no other; the hold shows with its reason in agent lists,
+    console and metrics, and `agent resume` ends it."""
+    team, name = judged, name_of(judged)
+    for _ in range(12):
+        shared(team, team.one, novel())
+    shared(team, team.two, novel())
+    revert = {"since": team.begin, "reason": "hacked", "user": team.people[0].name}
+    assert team.chief.ask("POST", f"/v1/agents/{name}:revert", revert)["retracted"] == 12
+    status, held, _ = team.one.call("POST", "/v1/items", {"text": novel(), "tier": "private"})
+    assert (status, held.get("code")) == (202, "APPROVAL_REQUIRED"), held
+    assert team.two.write(novel())["status"] == "committed"
+
+    def holds():
+        return team.chief.ask("GET", f"/v1/agents/{name}").get("holds", [])
+
+    [hold] = holds()
+    assert hold["user"] == {"id": team.one.user, "name": team.people[0].name} and hold["action"] == "held"
+    assert "12 of 12" in hold["reason"] and hold["since"] > "2020" and hold["until"] > hold["since"]
+    assert team.people[0].name in console(team.server, team.server.key, "/console/agents")
+    assert "reputation" in console(team.server, team.server.key, "/console/agents")
+    _, metrics, _ = team.chief.call("GET", "/metrics")
+    assert "tabellion_pairs_held 1" in metrics
+    cli = Cli(bin, team.server.url, team.server.key)
+    assert "reputation" in cli.out("agent", "list")
+    team.people[0].refused("POST", f"/v1/agents/{name}:resume", {"reason": "me"}, status=403, code="FORBIDDEN")
+    team.server.kill()
+    team.server.start()
+    team.clock.set(team.clock.now)
+    assert holds() == [hold]
+    team.clock.advance(minutes=1)
+    cli.out("agent", "resume", name, "--user", team.people[0].name, "--reason", "a new key")
+    assert holds() == []
+    assert team.one.write(novel())["status"] == "committed"
+    team.server.kill()
+    team.server.start()
+    team.clock.set(team.clock.now)
+    assert holds() == [] and team.one.write(novel())["status"] == "committed"
+
+
+def test_who_builds_on_a_lie_is_not_blamed(judged):
+    """AM-6: an item that another pair derived from a lie is taken back with it, and that is not held against that pair."""
+    team, name = judged, name_of(judged)
+    for _ in range(11):
+        lie = shared(team, team.one, novel())
+        shared(team, team.two, novel(), derived_from=[team.two.get(lie)["version"]])
+    revert = {"since": team.begin, "reason": "hacked", "user": team.people[0].name}
+    done = team.chief.ask("POST", f"/v1/agents/{name}:revert", revert)
+    assert done["retracted"] == 22, done
+    [hold] = team.chief.ask("GET", f"/v1/agents/{name}")["holds"]
+    assert hold["user"]["name"] == team.people[0].name
+
+
+def test_only_persons_with_the_power_see_contributors(team):
+    """AM-8: an agent of an admin gets no moderator's view, and neither does a member."""
+    item = shared(team, team.one, unique("Who may know"))
+    admin_id = team.chief.ask("GET", "/v1/whoami")["user"]["id"]
+    made = team.chief.ask("POST", "/v1/keys", {"user": admin_id, "agent": team.agent()}, expect=201)
+    for caller in (Caller(team.server, made["key"]), new_caller(team.server)):
+        caller.refused("GET", f"/v1/items?quarantined=true&moderate={WHY}", **NOT_OURS)
+        caller.refused("GET", f"/v1/items/{item}?moderate={WHY}", **NOT_OURS)

@@ -193,6 +193,10 @@ def test_what_was_moderated_waits_when_it_is_said_again(dispute):
         assert caller.held(text, tier=tier)["code"] == "MODERATED", text
     assert dispute.liar.commits(f"The {novel(2)} tunnel is open to bikes.", tier="shared")
     assert dispute.bot.commits(lie, tier="shared"), "another user may say it"
+    label = f"The {novel(1)} crate with the {novel(2)} parts for hall"
+    wrong = dispute.liar.commits(f"{label} 12 left the yard on time.", tier="shared")["id"]
+    chief.ask("DELETE", f"/v1/items/{wrong}?reason=false")
+    assert dispute.liar.commits(f"{label} 15 left the yard on time.", tier="shared"), "another label is another thing"
     world.restart()
     assert dispute.liar.held(f"The {name} bridge is closed to lorries", tier="shared")["code"] == "MODERATED"
     done = chief.ask("POST", f"/v1/reviews/{again['pending_id']}:decide", YES)

@@ -46,5 +46,20 @@ fn is_near_copy(earlier: &Content, later: &Content) -> bool {
     }
     let [old, new] = [earlier, later].map(|content| Claim::of(content, &mut Analyser::default()));
     let common = a.intersection(&b).count() as f64 / a.union(&b).count().max(1) as f64;
-    old.says_the_same(&new) || (common >= COMMON_MIN && contradiction(&old, &new, SIGMA_TOPIC).is_none())
+    let differ = |one: &Content, other: &BTreeSet<String>| names_other_things(&one.text, other);
+    old.says_the_same(&new)
+        || (common >= COMMON_MIN
+            && !differ(earlier, &b)
+            && !differ(later, &a)
+            && contradiction(&old, &new, SIGMA_TOPIC).is_none())
+}
+
+/// Whether a text names a number or, within it, a capitalised word that the other text has not: then it is about something else.
+fn names_other_things(text: &str, other: &BTreeSet<String>) -> bool {
+    let is_name = |(place, word): (usize, &str)| {
+        let begins_large = place > 0 && word.chars().any(char::is_uppercase);
+        begins_large || word.chars().any(|c| c.is_ascii_digit())
+    };
+    let is_new = |word: &str| words(word).iter().any(|stem| !other.contains(stem));
+    text.split_whitespace().enumerate().any(|(place, word)| is_name((place, word)) && is_new(word))
 }

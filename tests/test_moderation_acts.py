@@ -273,3 +273,23 @@ def test_only_persons_with_the_power_see_contributors(team):
     for caller in (Caller(team.server, made["key"]), new_caller(team.server)):
         caller.refused("GET", f"/v1/items?quarantined=true&moderate={WHY}", **NOT_OURS)
         caller.refused("GET", f"/v1/items/{item}?moderate={WHY}", **NOT_OURS)
+
+
+def test_refusals_say_the_next_step(team, bin):
+    """A rollback of what was retracted, an agent at rest and an edge of a role are answered in words that lead on; what is hidden stays
+    missing."""
+    item = shared(team, team.one, unique("The lock is stuck"))
+    team.one.ask("DELETE", f"/v1/items/{item}?reason=wrong")
+    refused = team.one.refused("POST", f"/v1/items/{item}:rollback", {}, status=409, code="NOT_THE_HEAD")
+    assert "retracted" in refused["message"] and "tabellion history" in refused["message"]
+    new_caller(team.server).refused("POST", f"/v1/items/{item}:rollback", {}, **MISSING)
+    name = name_of(team)
+    team.chief.ask("POST", f"/v1/agents/{name}:retire", {"reason": "at rest"})
+    refused = team.one.refused("POST", "/v1/items", {"text": unique("Too late")}, status=403, code="AGENT_NOT_GRANTED")
+    assert "tabellion agent activate" in refused["message"]
+    cli = Cli(bin, team.server.url, team.server.key)
+    assert f"tabellion agent activate {name}" in cli.run("agent", "resume", name, code=1).stderr
+    team.chief.ask("PUT", "/v1/roles/harbour-crew", {"agents": [name]})
+    team.chief.ask("PUT", f"/v1/roles/harbour-crew/members/{team.people[0].user}", {})
+    edges = cli.out("edge", "list")
+    assert "role:harbour-crew" in edges and "role:rol_" not in edges

@@ -22,7 +22,8 @@ def test_person_alone_writes_what_holds_and_how_it_is_done(world, request):
         assert (record["human_approval_state"], record["approver_id"]) == ("approved", ana.user)
         [said] = record["evidence_refs"]
         assert (said["source_type"], said["authority"]) == ("human_input", 0.95)
-        assert [one["text"] for one in ana.search(text)] == [text]
+        # By meaning others may be found as well, once their vectors are there.
+        assert ana.search(text)[0]["text"] == text
     assert ana.reviews() == []
 
 

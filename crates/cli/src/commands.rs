@@ -223,7 +223,7 @@ pub(crate) enum Layer {
     Working,
     /// What this session needs; 8 hours
     Session,
-    /// What happened; 90 days
+    /// What happened; kept until somebody takes it away (90 days under `strict`)
     Episodic,
     /// What is so
     Semantic,
@@ -296,6 +296,9 @@ fn waiting(value: &Value) -> Sheet {
     sheet.fact("id", id.as_str());
     sheet.fact("will be", field(value, "id"));
     sheet.fact("why", format!("{} ({})", field(value, "message"), field(value, "code")));
+    for one in rows(value, "contradictions") {
+        sheet.fact("contradicts", with_text(one));
+    }
     if id.starts_with("rev_") {
         sheet.fact("ask", format!("tabellion review show {id}"));
         sheet.fact("decide", format!("tabellion review approve {id} --reason …   with the key of a person"));
@@ -338,12 +341,24 @@ fn item_sheet(items: &[Value], empty: &'static str) -> Sheet {
     let mut sheet = Sheet::new([
         ("id", Kind::Word),
         ("layer", Kind::Word),
+        ("tier", Kind::Word),
         ("text", Kind::Text),
         ("updated", Kind::Date),
     ])
     .or(empty);
-    for item in items {
-        sheet.row([field(item, "id"), field(item, "layer"), topic_and_text(item), field(item, "updated_at")]);
+    // An item and its shared copy are one thing: one line, in both tiers.
+    let copies: Vec<String> =
+        items.iter().map(|item| field(item, "shared_id")).filter(|id| !id.is_empty()).collect();
+    for item in items.iter().filter(|item| !copies.contains(&field(item, "id"))) {
+        let tier = field(item, "tier");
+        let is_shared_too = !field(item, "shared_id").is_empty();
+        sheet.row([
+            field(item, "id"),
+            field(item, "layer"),
+            if is_shared_too { format!("{tier}+shared") } else { tier },
+            topic_and_text(item),
+            field(item, "updated_at"),
+        ]);
     }
     sheet
 }

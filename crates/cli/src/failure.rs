@@ -284,10 +284,7 @@ const HINTS: &[(&str, &str)] = &[
     ("EVIDENCE_NOT_INDEPENDENT", "cite a document, a service or a person, not only memory and agents"),
     ("SELF_EVIDENCE", "cite a source that is not the writer's own word"),
     ("CIRCULAR_EVIDENCE", "cite a source that does not rest on the statement itself"),
-    (
-        "CONTRADICTION",
-        "say --on-conflict supersede to replace what it contradicts, keep_both to keep both, or review to have a person decide",
-    ),
+    ("CONTRADICTION", "the message says which values of --on-conflict would let it through"),
     ("EXACT_DUPLICATE", "it is known already; to change it, say --update ID"),
     ("STRUCTURAL_CONFLICT", "the same statement is known with other fields; to change it, say --update ID"),
     ("SEMANTIC_CONFLICT", "the same meaning is known with other fields; to change it, say --update ID"),
@@ -332,11 +329,18 @@ const NOT_FOUND: &[(&str, &str)] = &[
 fn hint_of(code: &str, with_key: bool, refusal: &Value) -> Option<String> {
     if code == "UNAUTHENTICATED" {
         return Some(if with_key {
-            "the key was not accepted: it may be revoked, expired or of another server; `tabellion key create` makes one".into()
+            "the key was not accepted: it may be revoked, expired or of another server (an admin makes a new one: `tabellion key create`), or its \
+             user is disabled (an admin enables the user: `tabellion user enable NAME`)"
+                .into()
         } else {
             "set TABELLION_KEY to a key; the first start of a server prints the admin's, and `tabellion key create` makes more"
                 .into()
         });
+    }
+    if code == "CONTRADICTION"
+        && let Some(hint) = conflict_hint(refusal)
+    {
+        return Some(hint);
     }
     let message = refusal.get("message").and_then(Value::as_str).unwrap_or_default();
     if let Some((_, hint)) = NOT_FOUND.iter().find(|(what, _)| code == "NOT_FOUND" && message.contains(what))
@@ -345,6 +349,25 @@ fn hint_of(code: &str, with_key: bool, refusal: &Value) -> Option<String> {
     }
     let request_id = refusal.get("request_id").and_then(Value::as_str).unwrap_or("unknown");
     HINTS.iter().find(|(known, _)| *known == code).map(|(_, hint)| hint.replace("{request_id}", request_id))
+}
+
+/// The values of --on-conflict that would help here, as the server names them; nothing if it names none.
+fn conflict_hint(refusal: &Value) -> Option<String> {
+    let of_field = |fault: &&Value| fault.get("path").and_then(Value::as_str) == Some("/on_conflict");
+    let expected = faults_of(refusal).iter().find(of_field)?.get("expected")?.as_str()?;
+    let helps =
+        |value: &&(&str, &str)| expected.split(", ").any(|part| part.split(' ').next() == Some(value.0));
+    let words = [
+        ("supersede", "supersede to replace what it contradicts"),
+        ("keep_both", "keep_both to keep both"),
+        ("review", "review to have a person decide"),
+    ];
+    let offered: Vec<&str> = words.iter().filter(helps).map(|(_, hint)| *hint).collect();
+    if offered.is_empty() {
+        Some(expected.to_owned())
+    } else {
+        Some(format!("say --on-conflict {}", offered.join(", or ")))
+    }
 }
 
 /// Prints an error and tells the exit code. A reader that went away is no error.

@@ -146,6 +146,13 @@ impl Claim {
         self
     }
 
+    /// Whether the claim speaks of an earlier time than another one, where either of them names its `time`. Without one, what is
+    /// written now is the newer.
+    #[must_use]
+    pub fn is_older_than(&self, other: &Self) -> bool {
+        (self.made.by_field || other.made.by_field) && self.made.is_before(other.made)
+    }
+
     /// How near the topics of the two are, 0 to 1: the cosine over hashed stems.
     #[must_use]
     pub fn similarity(&self, other: &Self) -> f64 {

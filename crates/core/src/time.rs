@@ -38,6 +38,9 @@ pub enum NotATime {
     Lifetime,
 }
 
+/// Characters of a bare date: what is longer has a time too, and that without an offset is ambiguous.
+const DATE_CHARS_MAX: usize = 10;
+
 /// 9999-12-31T23:59:59.999999Z: later moments have no RFC 3339 text.
 const LATEST_US: u64 = 253_402_300_799_999_999;
 
@@ -72,6 +75,24 @@ impl Timestamp {
             u64::try_from(moved.timestamp().as_microsecond()).ok().map(Self::from_micros)
         };
         later().unwrap_or(Self(LATEST_US))
+    }
+
+    /// The moment before this one that people name: a date, `yesterday`, `2 days ago`, or how long ago as a duration (`P2D`).
+    /// Nothing if the text is none of these, or the moment is before 1970.
+    #[must_use]
+    pub fn ago(self, text: &str) -> Option<Self> {
+        let now = jiff::Timestamp::from_microsecond(i64::try_from(self.0).ok()?).ok()?;
+        let now = now.to_zoned(jiff::tz::TimeZone::UTC);
+        let then = match text {
+            "now" => now,
+            "today" => now.start_of_day().ok()?,
+            "yesterday" => now.checked_sub(jiff::Span::new().days(1)).ok()?,
+            text => match text.parse::<jiff::civil::Date>() {
+                Ok(date) if text.len() <= DATE_CHARS_MAX => date.to_zoned(jiff::tz::TimeZone::UTC).ok()?,
+                _ => now.checked_sub(text.parse::<jiff::Span>().ok()?.abs()).ok()?,
+            },
+        };
+        u64::try_from(then.timestamp().as_microsecond()).ok().map(Self::from_micros)
     }
 
     /// How long after `earlier` this is; nothing if it is not after.

@@ -9,10 +9,11 @@ use tabellion_core::gate::Hold;
 use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, ReviewId, RoleId, TenantId, UserId, VersionId};
 use tabellion_core::item::{Layer, Operation, Tier};
 use tabellion_core::log::{
-    AcceptedLoss, Actor, AgentStatus, Audit, AuditRecord, Calibration, Decision, Edge, Entry, Event,
-    Frontier, GrantedEdge, Head, HeldRole, Holder, IssuedKey, LogName, LostPart, Lsn, Mark, MemoryKind,
-    Party, Payload, Principal, Prints, Reason, Recheck, ResourceStatus, SealedRef, Shaped, SigningKey, Space,
-    StagedWrite, Support, TrustMove, UserStatus, Ways, Weighed, WrittenVersion, leaf_hash,
+    AcceptedLoss, Actor, AgentStatus, AnomalySignal, Audit, AuditRecord, Calibration, Decision, Edge, Entry,
+    Event, Frontier, GrantedEdge, Head, HeldRole, Holder, IssuedKey, LogName, LostPart, Lsn, Mark,
+    MemoryKind, PairAction, PairHold, Party, Payload, Principal, Prints, Reason, Recheck, ReportedOutcome,
+    ResourceStatus, SealedRef, Shaped, SigningKey, Space, StagedWrite, Support, TrustMove, UserAgentPair,
+    UserStatus, Ways, Weighed, WrittenVersion, leaf_hash,
 };
 use tabellion_core::seal::{DataKey, Sealed, Secret, commitment};
 use tabellion_core::time::Timestamp;
@@ -269,7 +270,36 @@ fn entries() -> Vec<(&'static str, Entry)> {
         ("audited_under_policies", entry(2, actor(), Event::Audited(shaped), None)),
         ("loss_accepted", entry(335, Actor::SERVER, Event::LossAccepted(loss(Some([32; 32]))), None)),
         ("loss_accepted_without_root", entry(336, Actor::SERVER, Event::LossAccepted(loss(None)), None)),
+        ("pair_held", entry(337, Actor::SERVER, Event::PairHeld(pair_held()), None)),
+        (
+            "pair_released",
+            entry(
+                338,
+                actor(),
+                Event::PairReleased(UserAgentPair { user: UserId::from_bytes([1; 16]), agent }),
+                sealed,
+            ),
+        ),
+        (
+            "outcome_reported",
+            entry(
+                339,
+                actor(),
+                Event::OutcomeReported(ReportedOutcome { versions: vec![version], good: true }),
+                None,
+            ),
+        ),
     ]
+}
+
+fn pair_held() -> PairHold {
+    PairHold {
+        user: UserId::from_bytes([1; 16]),
+        agent: AgentId::from_bytes([2; 16]),
+        action: PairAction::Hold,
+        signals: vec![AnomalySignal::Burst, AnomalySignal::Contradictions],
+        until: Timestamp::from_micros(1_794_787_200_000_000),
+    }
 }
 
 fn loss(root: Option<[u8; 32]>) -> AcceptedLoss {

@@ -1,9 +1,9 @@
 //! How much an agent may write: rates by layer, budgets by session (GOV-1.9, 11.1).
 
-use crate::reply::{WriteStatus, Written};
+use crate::reply::{Allowance, Used, WriteStatus, Written};
 use crate::tenant::Tenant;
 use crate::write::Turn;
-use crate::{Call, anomaly};
+use crate::{Call, anomaly, kept};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use tabellion_core::access::{Caller, Power};
@@ -98,6 +98,14 @@ impl Rates {
         Ok(Place { user, agent, layer, second: last })
     }
 
+    /// How many writes of a pair in a layer were counted in the last minute.
+    fn used(&self, (user, agent): (UserId, AgentId), layer: Layer, now: Timestamp) -> u32 {
+        let mut windows = self.0.lock();
+        let Some(window) = windows.get_mut(&(user, agent, layer)) else { return 0 };
+        window.slide(now.as_micros() / 1_000_000);
+        window.counts.iter().sum()
+    }
+
     /// Counts a write no longer.
     fn give_back(&self, place: Place) {
         let mut windows = self.0.lock();
@@ -118,9 +126,40 @@ pub(crate) fn count_once(tenant: &Tenant, place: Option<Place>, written: Option<
 
 /// The fingerprint of an agent's session, where the write names one.
 pub(crate) fn session(tenant: &Tenant, call: &Call, request: &WriteRequest) -> Option<Hash> {
-    let session = request.session_id.as_ref()?;
-    let (user, agent) = (call.caller.user(), call.caller.agent());
-    Some(tenant.fingerprint(&[b"session", user.as_bytes(), agent.as_bytes(), session.as_bytes()]))
+    request.session_id.as_ref().map(|session| session_of(tenant, &call.caller, session))
+}
+
+fn session_of(tenant: &Tenant, caller: &Caller, session: &str) -> Hash {
+    let (user, agent) = (caller.user(), caller.agent());
+    tenant.fingerprint(&[b"session", user.as_bytes(), agent.as_bytes(), session.as_bytes()])
+}
+
+/// How much the caller may write and how much of it is used, the session that is named included (AM-17).
+pub(crate) fn allowance(
+    tenant: &Tenant,
+    caller: &Caller,
+    session: Option<&str>,
+) -> Result<Allowance, Refusal> {
+    let pair = (caller.user(), caller.agent());
+    let (governance, now) = (&tenant.governance, tenant.now());
+    let rate = |layer: &Layer| {
+        let used = tenant.rates.used(pair, *layer, now);
+        (*layer, Used { used, limit: governance.rate(*layer) })
+    };
+    let session = session.map(|session| {
+        let session = session_of(tenant, caller, session);
+        let committed = tenant.shared.views.read().items.in_session(&session);
+        let under_way = tenant.budgets.0.lock().get(&session).copied().unwrap_or_default();
+        Used { used: committed.max(under_way), limit: governance.budget }
+    });
+    Ok(Allowance {
+        exempt: is_exempt(caller),
+        // What is in the working layer is in no log and counts towards no rate.
+        rates: Layer::ALL.iter().filter(|layer| **layer != Layer::Working).map(rate).collect(),
+        session,
+        session_max: governance.budget,
+        queued: Used { used: kept::waiting_of(tenant, caller)?, limit: governance.deferrals_max },
+    })
 }
 
 /// Refuses an agent whose writes are suspended, for everybody or for this user.

@@ -32,7 +32,7 @@ impl Checkpoint {
 
     /// The checkpoint of the index.
     pub(crate) fn of_index(dir: &DataDir, tenant: TenantId, keys: &KeyStore) -> Self {
-        let key = keys.tenant_secret().derive("tabellion/v2/index-checkpoint");
+        let key = keys.tenant_secret().derive("tabellion/v3/index-checkpoint");
         Self { path: dir.index_checkpoint(tenant), key, tenant }
     }
 

@@ -6,9 +6,11 @@ use crate::witness::Witness;
 use crate::{Engine, StartFault, identity};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use tabellion_core::access::Role;
+use tabellion_core::error::Refusal;
 use tabellion_core::id::{KeyId, TenantId};
-use tabellion_core::log::{AcceptedLoss, Actor, Event};
-use tabellion_store::{KeptStore, KeyStore, MemoryStore, SqliteStore, Store, VectorStore};
+use tabellion_core::log::{AcceptedLoss, Actor, Event, Payload, UserStatus};
+use tabellion_store::{DataDir, KeptStore, KeyStore, MemoryStore, SqliteStore, Store, VectorStore};
 
 /// What the first start made; the key is shown this once.
 #[derive(Debug, Clone)]
@@ -94,6 +96,28 @@ impl Files {
 }
 
 impl Engine {
+    /// Tells what the operator should know of this start: losses that were accepted, key files that others can read.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.inner.warnings.lock().clone()
+    }
+
+    /// Warns of key files that other users of the machine can read.
+    pub(crate) fn look_at_permissions(&self, dir: &DataDir) {
+        let open = dir.open_to_others();
+        if open.is_empty() {
+            return;
+        }
+        let named: Vec<String> = open.iter().map(|path| path.display().to_string()).collect();
+        let (keys, paths) = (dir.keys(), named.join(", "));
+        let warning = format!(
+            "other users of this machine can read keys: {paths}; run `chmod -R go-rwx {}`",
+            keys.display()
+        );
+        tracing::warn!("{warning}");
+        self.inner.warnings.lock().push(warning);
+    }
+
     /// Opens every tenant of a directory that was surveyed; the losses are those that the operator accepts.
     pub(crate) fn open_tenants(
         &self,
@@ -133,8 +157,11 @@ impl Engine {
         }
         let mut drafts = Vec::new();
         for loss in losses {
-            tracing::warn!(tenant = %id, %loss, "a loss is accepted");
-            let draft = tenant.draft(Actor::SERVER, Event::LossAccepted(*loss), None);
+            let warning = format!("a loss is accepted: {loss}");
+            tracing::warn!(tenant = %id, "{warning}");
+            let reason = Payload::Reason(warning.clone());
+            self.inner.warnings.lock().push(format!("tenant {id}: {warning}"));
+            let draft = tenant.draft(Actor::SERVER, Event::LossAccepted(*loss), Some(&reason));
             drafts.push(draft.map_err(|refusal| OpenError::new(refusal.message))?);
         }
         tenant.found(drafts, "accept_loss", Vec::new())?;
@@ -169,11 +196,11 @@ impl Engine {
     }
 
     /// Gives the first admin the key that the environment names, if no key of the tenant was ever this one: so an admin who
-    /// lost every key gets in again. One that was revoked, or has ended, stays so (AM-14).
+    /// lost every key, or was disabled, gets in again. One that was revoked, or has ended, stays so (AM-14).
     fn admin_key_of_environment(&self, tenant: &Tenant) -> Result<(), OpenError> {
         let Some(given) = &self.inner.options.admin_key else { return Ok(()) };
         let fingerprint = identity::fingerprint(&self.inner.pepper, given);
-        let admin = {
+        let (admin, is_disabled, is_demoted) = {
             let views = tenant.shared.views.read();
             if let Some(known) = views.identity.key_with(&fingerprint) {
                 if views.identity.live_key(&fingerprint, tenant.now()).is_none() {
@@ -186,16 +213,28 @@ impl Engine {
                 }
                 return Ok(());
             }
-            views.identity.find_user(identity::ADMIN).map(|user| user.id)
+            let user = views.identity.find_user(identity::ADMIN);
+            let user = user.ok_or_else(|| OpenError::new("the first tenant has no admin"))?;
+            (user.id, !views.graphs.is_active(user.id, views.lsn()), user.role != Role::Admin)
         };
-        let admin = admin.ok_or_else(|| OpenError::new("the first tenant has no admin"))?;
+        let failed = |refusal: Refusal| OpenError::new(refusal.message);
+        let mut drafts = Vec::new();
+        // Nobody else may be left who could enable or promote the admin, so a new key brings all of it back.
+        let restored = [
+            is_disabled.then_some(Event::UserStatusSet { user: admin, status: UserStatus::Active }),
+            is_demoted.then_some(Event::UserRoleSet { user: admin, role: Role::Admin }),
+        ];
+        let reason = Payload::Reason("a new value of TABELLION_ADMIN_KEY".to_owned());
+        for event in restored.into_iter().flatten() {
+            drafts.push(tenant.draft(Actor::SERVER, event, Some(&reason)).map_err(failed)?);
+            tracing::warn!("the first admin was disabled or demoted and is an active admin again");
+        }
         let key = KeyId::from_bytes(tenant.entropy.bytes());
         let event = identity::admin_key(key, admin, fingerprint);
-        let draft =
-            tenant.draft(Actor::SERVER, event, None).map_err(|refusal| OpenError::new(refusal.message))?;
+        drafts.push(tenant.draft(Actor::SERVER, event, None).map_err(failed)?);
         let ids = vec![key.to_string(), admin.to_string()];
         tracing::warn!(%key, "the admin has a new key, the one in TABELLION_ADMIN_KEY");
-        tenant.found(vec![draft], "create_key_of_environment", ids)
+        tenant.found(drafts, "create_key_of_environment", ids)
     }
 
     /// Stops taking writes, commits what waits, writes checkpoint and witness. Blocking.

@@ -1,12 +1,12 @@
 //! Principals and keys: who exists, and what proves it.
 
-use crate::Call;
 use crate::reply::{
     AgentReply, HoldReply, KeyReply, NewAgent, NewKey, ResourceReply, RevokedKey, SuspensionReply, UserReply,
     WhoAmI,
 };
 use crate::sequencer::{Objection, Proposal, Touch, TrailDraft};
 use crate::tenant::Tenant;
+use crate::{Call, flow, short_ids};
 use tabellion_core::access::{NAME_RULE, Power, Role, is_name, look};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -393,7 +393,7 @@ pub(crate) async fn revoke_key(tenant: &Tenant, call: &Call, id: &str) -> Result
     let action = "revoke_key";
     let plan = || {
         call.caller.must(Power::Principals)?;
-        let key: KeyId = id.parse().map_err(|_| no_key())?;
+        let key: KeyId = id.parse().map_err(|_| short_ids::not_whole(id, no_key()))?;
         tenant.shared.views.read().identity.key(key).map(|row| row.issued.clone()).ok_or_else(no_key)
     };
     let issued = match plan() {
@@ -426,20 +426,21 @@ pub(crate) async fn listing<T>(
     tenant.read_done(call, action, Vec::new(), result).await
 }
 
-pub(crate) async fn whoami(tenant: &Tenant, call: &Call) -> Result<WhoAmI, Refusal> {
+pub(crate) async fn whoami(tenant: &Tenant, call: &Call, session: Option<&str>) -> Result<WhoAmI, Refusal> {
     let caller = &call.caller;
-    let result = {
+    let result = flow::allowance(tenant, caller, session).map(|allowance| {
         let views = tenant.shared.views.read();
         let user = views.identity.user(caller.user()).map(|user| user.name.clone()).unwrap_or_default();
         let agent =
             views.identity.agent(caller.agent()).map(|agent| agent.words.name.clone()).unwrap_or_default();
-        Ok(WhoAmI {
+        WhoAmI {
             tenant: caller.tenant(),
             user: (caller.user(), user),
             agent: (caller.agent(), agent),
             role: caller.role(),
-        })
-    };
+            allowance,
+        }
+    });
     tenant.read_done(call, "whoami", Vec::new(), result).await
 }
 

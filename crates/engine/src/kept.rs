@@ -22,6 +22,7 @@ use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{GateName, WriteDraft, read_write};
 use tabellion_core::id::{DeferralId, KeyId, RefusalId, ReviewId, VersionId};
+use tabellion_core::item::Layer;
 use tabellion_core::seal::{Secret, close as seal, open as unseal};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_store::{KeptPut, KeptStore, KeptWrite, PutOutcome, StoreError};
@@ -102,6 +103,12 @@ fn author_bytes(caller: &Caller) -> [u8; 32] {
     author
 }
 
+/// How many writes of a pair wait for their turn.
+pub(crate) fn waiting_of(tenant: &Tenant, caller: &Caller) -> Result<u32, Refusal> {
+    let waiting = tenant.kept.store.waiting_of(&author_bytes(caller));
+    waiting.map_err(|error| storage(&error))
+}
+
 /// What a write that is put off waits for, and until when at least.
 pub(crate) struct Wait {
     gate: GateName,
@@ -112,14 +119,12 @@ pub(crate) struct Wait {
 
 impl Wait {
     /// For room within a rate.
-    pub(crate) fn for_room(free_at: Timestamp) -> Self {
-        let message = "this agent writes faster than its rate; the write is kept and committed by itself";
-        Self {
-            gate: GateName::Preflight,
-            code: Code::RateExceeded,
-            message: message.to_owned(),
-            until: free_at,
-        }
+    pub(crate) fn for_room(free_at: Timestamp, layer: Layer, rate: u32) -> Self {
+        let message = format!(
+            "this agent writes faster than its rate of {rate} a minute in the {} layer; the write is kept and committed by itself",
+            layer.as_str()
+        );
+        Self { gate: GateName::Preflight, code: Code::RateExceeded, message, until: free_at }
     }
 
     /// For what others are given of it to be kept apart by itself, so that what its user keeps need not wait (CAL-31).
@@ -150,11 +155,11 @@ impl Wait {
         let text = |name: &str| body.get(name).and_then(Value::as_str);
         let code = Code::ALL.iter().copied().find(|code| Some(code.as_str()) == text("code"));
         let gate = GateName::ALL.iter().copied().find(|gate| Some(gate.as_str()) == text("gate"));
-        match (gate, code, text("message")) {
-            (Some(gate), Some(code), Some(message)) => {
-                Self { gate, code, message: message.to_owned(), until }
-            }
-            _ => Self::for_room(until),
+        Self {
+            gate: gate.unwrap_or(GateName::Preflight),
+            code: code.unwrap_or(Code::RateExceeded),
+            message: text("message").unwrap_or("this agent writes faster than its rate").to_owned(),
+            until,
         }
     }
 
@@ -248,7 +253,9 @@ async fn keep_put_off(
             None => return Err(not_found()),
         }),
         PutOutcome::Full(waiting) => {
-            let message = format!("{waiting} writes of this agent are put off already; slow down");
+            let most = governance.deferrals_max;
+            let message =
+                format!("{waiting} writes of this agent are put off already, of {most} at most; slow down");
             let period = wait.until.since(tenant.now());
             Err(Refusal::new(Code::DeferralsFull, message).at(GateName::Preflight).retry_after(period))
         }

@@ -124,6 +124,8 @@ struct Inner {
     equipment: OnceLock<equipment::Equipped>,
     open: AtomicBool,
     lock: parking_lot::Mutex<Option<DirLock>>,
+    /// What the operator should know of this start.
+    warnings: parking_lot::Mutex<Vec<String>>,
 }
 
 impl Engine {
@@ -172,8 +174,12 @@ impl Engine {
             equipment: OnceLock::new(),
             open: AtomicBool::new(true),
             lock: parking_lot::Mutex::new(lock),
+            warnings: parking_lot::Mutex::default(),
         };
         let engine = Engine { inner: Arc::new(inner) };
+        if let Some(dir) = &engine.inner.dir {
+            engine.look_at_permissions(dir);
+        }
         let first = engine.open_tenants(&surveyed, &accepted)?;
         Ok((engine, first))
     }
@@ -484,8 +490,8 @@ impl Engine {
     ///
     /// # Errors
     /// When the trail cannot be written.
-    pub async fn whoami(&self, call: &Call) -> Result<WhoAmI, Refusal> {
-        identity::whoami(&*self.tenant(call)?, call).await
+    pub async fn whoami(&self, call: &Call, session: Option<&str>) -> Result<WhoAmI, Refusal> {
+        identity::whoami(&*self.tenant(call)?, call, session).await
     }
 
     /// Completes the beginning of an id: every id that begins so and names something that the caller may see.

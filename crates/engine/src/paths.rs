@@ -10,7 +10,7 @@ pub(crate) use probe::Walk;
 
 use crate::Call;
 use crate::calibration::{Trod, note_walk};
-use crate::read::{Sketch, fill, moment, settled};
+use crate::read::{Sketch, fill, moment, settled, unless_destroyed};
 use crate::reply::{ItemReply, PathReply, PathsQuery, PathsReply, StepReply};
 use crate::search::{indexed, redacted_classes};
 use crate::sharing::Chain;
@@ -167,7 +167,10 @@ impl Walking<'_> {
         let (limits, now) = (reading.limits(), self.tenant.now());
         let (mut items, mut refused) = (BTreeMap::new(), RoaringBitmap::new());
         for (row, sketch) in sketches {
-            let item = fill(sketch, self.tenant, self.caller)?;
+            let Some(item) = unless_destroyed(fill(sketch, self.tenant, self.caller))? else {
+                refused.insert(row);
+                continue;
+            };
             let candidate = Candidate { similarity: None, created_at: item.created_at, chars: 0 };
             let is_open = limits.admits(&candidate, now) && !reading.is_unsearchable(&item.content);
             match reading.shown(item).filter(|item| is_open && item.content.relation().is_some()) {

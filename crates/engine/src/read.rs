@@ -1,11 +1,11 @@
 //! Get, list, versions and provenance: reads by id, under the caller's predicate, at any moment.
 
-use crate::reply::{Contributed, ItemReply, ListQuery, Page, QuarantineReply, VersionReply};
+use crate::reply::{Contributed, Found, ItemReply, ListQuery, Page, QuarantineReply, VersionReply};
 use crate::search::redacted_classes;
 use crate::sharing::Chain;
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
-use crate::{Call, working};
+use crate::{Call, short_ids, working};
 use tabellion_core::access::{Caller, Disclosed, Power, Predicate, disclose};
 use tabellion_core::canonical::hex;
 use tabellion_core::claim::{SIGMA_TOPIC, contradiction};
@@ -20,6 +20,8 @@ use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::view::{Item, Moment, Row, Scope, Version, Views};
 
 const PAGE_DEFAULT: u64 = 50;
+/// Results of a search that are compared with each other.
+const COMPARED_RESULTS_MAX: usize = 20;
 /// Items that a read compares with.
 const AGAINST_MAX: usize = 50;
 
@@ -93,7 +95,7 @@ pub(crate) fn named(id: &str) -> Vec<String> {
 
 /// The id, or the one answer for what is missing.
 pub(crate) fn item_id(id: &str) -> Result<ItemId, Refusal> {
-    id.parse().map_err(|_| Refusal::not_found())
+    id.parse().map_err(|_| short_ids::not_whole(id, Refusal::not_found()))
 }
 
 /// The moment that `as_of` names: a time, or a token that this caller was given.
@@ -104,7 +106,8 @@ pub(crate) fn moment(
     as_of: Option<&str>,
 ) -> Result<Moment, Refusal> {
     let Some(as_of) = as_of else { return Ok(tenant.moment(views)) };
-    if let Ok(time) = as_of.parse::<Timestamp>() {
+    let time = as_of.parse::<Timestamp>().ok().or_else(|| tenant.now().ago(as_of));
+    if let Some(time) = time {
         // Nothing is known of the future: a time to come is answered as the present.
         let time = time.min(tenant.now());
         return Ok(Moment { lsn: views.items.lsn_at(time), time });
@@ -113,7 +116,8 @@ pub(crate) fn moment(
         let fault = Fault::new(
             "/as_of",
             Code::TokenInvalid,
-            "an RFC 3339 time, or a token that this server gave to this caller",
+            "an RFC 3339 time, a date, `yesterday`, `2 days ago`, a duration such as P2D for so long ago, or a token that this server \
+             gave to this caller",
         );
         refusal.with(vec![fault])
     })?;
@@ -243,7 +247,8 @@ fn list_items(
         let Some((last, _)) = sketches.last() else { break };
         from = last.saturating_add(1);
         for (place, sketch) in sketches {
-            rows.extend(reading.shown(fill(sketch, tenant, caller)?).map(|item| (place, item)));
+            let Some(item) = unless_destroyed(fill(sketch, tenant, caller))? else { continue };
+            rows.extend(reading.shown(item).map(|item| (place, item)));
         }
     }
     let next = if rows.len() == wanted { rows.pop().map(|(place, _)| u64::from(place)) } else { None };
@@ -352,7 +357,11 @@ fn read_provenance(
 
 /// What a version says and where it comes from.
 pub(crate) fn content(tenant: &Tenant, lsn: Lsn) -> Result<(Content, Provenance), Refusal> {
-    let gone = || Refusal::new(Code::Gone, "the content was destroyed");
+    let gone = || {
+        let message =
+            "the content was destroyed: its data key, or what was sealed under it, is not there any more";
+        Refusal::new(Code::Gone, message)
+    };
     let Some(Payload::Version { content, provenance, signature, .. }) = tenant.payload(lsn)? else {
         return Err(gone());
     };
@@ -410,6 +419,7 @@ impl Sketch {
             transformed: false,
             against: Vec::new(),
             contributed: Some(Box::new(contributed(views, item, version))),
+            shared: shared_copy(views, item, at, predicate),
         };
         let quarantined = item.quarantine().map(|one| one.lsn);
         disclose(Self { reply, lsn: version.lsn, at: at.lsn, quarantined }, version, predicate)
@@ -429,6 +439,57 @@ fn contributed(views: &Views, item: &Item, version: &Version) -> Contributed {
         user: (version.owner, name(version.owner)),
         agent: agent.map(|agent| (agent.id, agent.words.name.clone())),
         quarantine,
+    }
+}
+
+fn shared_copy(views: &Views, item: &Item, at: Moment, predicate: &Predicate) -> Option<ItemId> {
+    let copy = views.items.copy_of(item.id)?;
+    views.items.head_at(copy, at).filter(|head| predicate.admits(head)).map(|_| copy.id)
+}
+
+/// Notes on each of the first results which of the others speak against it. Where either is redacted for the caller, they are
+/// not compared.
+pub(crate) fn compare_results(tenant: &Tenant, results: &mut [Found], redacted: Classes) {
+    let views = tenant.shared.views.read();
+    let index = tenant.shared.index.read();
+    let claim = |found: &Found| {
+        let row = views.items.row_of(found.item.version)?;
+        let is_shown =
+            found.item.layer.is_durable() && !found.item.transformed && !index.redacts(row, redacted);
+        is_shown.then(|| index.claims.get(row)).flatten()
+    };
+    let first = results.len().min(COMPARED_RESULTS_MAX);
+    let Some((compared, _)) = results.split_at_mut_checked(first) else { return };
+    let all: Vec<(Known, &str, Layer)> = compared
+        .iter()
+        .map(|one| {
+            (
+                Known { item: one.item.id, version: one.item.version },
+                one.item.namespace.as_str(),
+                one.item.layer,
+            )
+        })
+        .collect();
+    let claims: Vec<_> = compared.iter().map(claim).collect();
+    let mut found: Vec<Vec<Against>> = Vec::with_capacity(first);
+    for (own, (_, namespace, layer)) in claims.iter().zip(&all) {
+        let others = claims.iter().zip(&all).filter(|(_, other)| (other.1, other.2) == (*namespace, *layer));
+        let speaks = others.filter_map(|(other, (known, _, _))| {
+            let against = contradiction((*other)?, (*own)?, SIGMA_TOPIC)?;
+            let similarity = against.similarity;
+            Some(Against {
+                known: *known,
+                method: against.method,
+                score: against.score,
+                similarity,
+                text: None,
+            })
+        });
+        found.push(speaks.collect());
+    }
+    for (one, against) in compared.iter_mut().zip(found) {
+        let own = one.item.version;
+        one.item.against = against.into_iter().filter(|other| other.known.version != own).collect();
     }
 }
 
@@ -452,6 +513,15 @@ pub(crate) fn fill(
     }
     let evidence = provenance.evidence_refs;
     Ok(ItemReply { content, evidence, token, rho, contributed, ..sketch.reply })
+}
+
+/// What was read; nothing if its content was destroyed. A list, a search or a walk leaves it out and goes on, and only who asks
+/// for the item itself is told.
+pub(crate) fn unless_destroyed<T>(read: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+    match read {
+        Err(refusal) if refusal.code == Code::Gone => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 /// A number within its limit, or the fault.

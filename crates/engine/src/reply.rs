@@ -1,6 +1,7 @@
 //! What operations answer: plain data, ready for any transport.
 
 mod access;
+mod allowance;
 mod ask;
 mod governed;
 mod relations;
@@ -9,6 +10,7 @@ mod trail;
 mod trust;
 
 pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, PairToken, WhoReply};
+pub use allowance::{Allowance, Used};
 pub use ask::{AskQuery, AskReply, CallReply, TurnReply, Usage};
 pub use governed::{
     Contributed, Decided, Feedback, Flag, Ground, HoldReply, KeptReply, QuarantineReply, Quarantined,
@@ -197,10 +199,13 @@ pub struct ItemReply {
     pub token: String,
     /// Whether a policy changed what it says.
     pub transformed: bool,
-    /// What else the caller may see that speaks against it; only where one item is read.
+    /// What else the caller may see that speaks against it: of all that is known where one item is read, of the other results
+    /// in a search.
     pub against: Vec<Against>,
     /// For a moderator: who contributed it, and the quarantine that it is in.
     pub contributed: Option<Box<Contributed>>,
+    /// The copy in the shared pool of a private item, if the caller may see that.
+    pub shared: Option<ItemId>,
 }
 
 /// A version without its content.
@@ -473,6 +478,8 @@ pub struct WhoAmI {
     pub agent: (AgentId, String),
     /// What the user may administer.
     pub role: Role,
+    /// How much the user may write through the agent, and how much of it is used.
+    pub allowance: Allowance,
 }
 
 /// A signed head and the key that confirms it.

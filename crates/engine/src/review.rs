@@ -18,12 +18,13 @@ use findings::{findings, opposed};
 use outside::Proposed;
 
 use crate::owed::Owed;
+use crate::read::unless_destroyed;
 use crate::reply::{Deferral, ReviewReply, WriteStatus, Written};
 use crate::scribing::{self, Told};
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::write::{self, Asked, Flight};
-use crate::{Call, Notice, calibration};
+use crate::{Call, Notice, calibration, short_ids};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -92,7 +93,8 @@ pub(crate) async fn stage(
     if held.hold == Hold::Sync && !asked.unattended {
         return wait(tenant, call, id).await.map_err(Objection::from);
     }
-    Ok(write::deferred(deferral_of(id, held.causes.first())))
+    let against = write::shown_against(tenant, call, held.assessment.against);
+    Ok(Written { against, ..write::deferred(deferral_of(id, held.causes.first())) })
 }
 
 /// Refuses to park a person's write that nobody could decide on (AM-4). What calibration keeps apart needs no person.
@@ -430,7 +432,7 @@ fn not_found() -> Refusal {
 }
 
 fn find_named(tenant: &Tenant, call: &Call, id: &str) -> Result<Review, Refusal> {
-    find(tenant, call, id.parse().map_err(|_| not_found())?)
+    find(tenant, call, id.parse().map_err(|_| short_ids::not_whole(id, not_found()))?)
 }
 
 fn find(tenant: &Tenant, call: &Call, id: ReviewId) -> Result<Review, Refusal> {
@@ -496,7 +498,8 @@ fn list_reviews(tenant: &Tenant, call: &Call, state: Option<&str>) -> Result<Vec
     reviews.retain(|review| archived == (old.contains(&review.id) && is_kept_apart(tenant, review)));
     reviews.sort_by(|a, b| b.risk.total_cmp(&a.risk).then(a.time.cmp(&b.time)));
     let seen = reviews.iter().take(LOOKED_AT_MAX).filter(|review| find(tenant, call, review.id).is_ok());
-    seen.take(PAGE).map(|review| reply(tenant, call, review, now)).collect()
+    let replies = seen.take(PAGE).map(|review| unless_destroyed(reply(tenant, call, review, now)));
+    replies.filter_map(Result::transpose).collect()
 }
 
 /// One review.

@@ -6,7 +6,9 @@ mod redacted;
 
 use crate::calibration::{self, Searched, Trod, note_walk};
 use crate::paths::{Walk, trust_of};
-use crate::read::{READS_MAX, Sketch, access_keeps_changing, fill, moment};
+use crate::read::{
+    READS_MAX, Sketch, access_keeps_changing, compare_results, fill, moment, unless_destroyed,
+};
 use crate::reply::{Found, SearchQuery, SearchReply};
 use crate::rows::kept_rows;
 use crate::sharing::Chain;
@@ -28,12 +30,16 @@ use tabellion_core::rank::{self, Knob, Places, Question, Relevant, days_named};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::trust::Stored;
 use tabellion_core::vector::{Effort, Near, VectorView};
-use tabellion_core::view::{Index, Moment, Scope, SeenRows, Views, day_of};
+use tabellion_core::view::{Index, Moment, Row, Scope, SeenRows, Views, day_of};
 
 pub(crate) use asked::K_DEFAULT;
 
-/// How long a dense search that demands nothing waits for the newest vectors.
-const VECTORS_WAIT: Duration = Duration::from_millis(250);
+/// How long a search that demands nothing waits for vectors: a dense one for the newest, any other for those of what the caller
+/// has just written.
+const VECTORS_WAIT: Duration = Duration::from_millis(300);
+
+/// The newest versions among which a caller's own are looked for.
+const OWN_AMONG: u32 = 10_000;
 
 /// Results by meaning that a later write may be held against.
 const PROBED: usize = 100;
@@ -162,7 +168,10 @@ impl Looking<'_> {
         results.truncate(self.asked.parts.iter().map(|part| part.k).sum());
         let at =
             at.map_or_else(|| moment(self.tenant, self.caller, &self.tenant.shared.views.read(), None), Ok)?;
-        Ok((limited(results, &reading, self.tenant.now()), at, reading))
+        let mut results = limited(results, &reading, self.tenant.now());
+        let redacted = redacted_classes(self.tenant, self.caller, &self.tenant.shared.views.read());
+        compare_results(self.tenant, &mut results, redacted);
+        Ok((results, at, reading))
     }
 
     /// The best of one part. What a policy keeps back is left out before the cut, so that there are as many as qualify.
@@ -176,9 +185,12 @@ impl Looking<'_> {
         loop {
             let (sketches, at) = self.sketches(Part { k: depth, ..part })?;
             let all = sketches.len() < depth;
-            let mut results = Vec::with_capacity(part.k);
+            let (mut results, mut none_is_destroyed) = (Vec::with_capacity(part.k), true);
             for (sketch, one) in sketches {
-                let item = fill(sketch, self.tenant, self.caller)?;
+                let Some(item) = unless_destroyed(fill(sketch, self.tenant, self.caller))? else {
+                    none_is_destroyed = false;
+                    continue;
+                };
                 if reading.is_unsearchable(&item.content) {
                     continue;
                 }
@@ -189,7 +201,7 @@ impl Looking<'_> {
                     return Ok((results, at));
                 }
             }
-            if all || reading.is_verbatim() {
+            if all || (reading.is_verbatim() && none_is_destroyed) {
                 return Ok((results, at));
             }
             depth = depth.saturating_mul(4);
@@ -308,9 +320,24 @@ async fn wait(tenant: &Tenant, caller: &Caller, query: &SearchQuery, mode: Mode)
         (Mode::Hybrid | Mode::Graph, Some(lsn)) => drop(vectors.reached(lsn, patience).await),
         (Mode::Dense, Some(lsn)) if !vectors.reached(lsn, patience).await => return Err(behind()),
         (Mode::Dense, None) => drop(vectors.reached(latest, VECTORS_WAIT).await),
+        (Mode::Hybrid | Mode::Graph, None) if !vectors.is_failing() => {
+            if let Some(own) = own_write_without_vector(tenant, caller, vectors.done()) {
+                vectors.reached(own, VECTORS_WAIT).await;
+            }
+        }
         _ => {}
     }
     Ok(())
+}
+
+/// The position of the newest version of the caller's user that has no vector yet: whoever writes and then searches expects to
+/// find it by its meaning too.
+fn own_write_without_vector(tenant: &Tenant, caller: &Caller, done: Lsn) -> Option<Lsn> {
+    let views = tenant.shared.views.read();
+    let end = Row::try_from(views.items.versions_len()).unwrap_or(Row::MAX);
+    let newest = (end.saturating_sub(OWN_AMONG)..end).rev().filter_map(|row| views.items.version(row));
+    let mut without = newest.take_while(|version| version.lsn > done);
+    without.find(|version| version.owner == caller.user()).map(|version| version.lsn)
 }
 
 /// Waits until the index has what the log had when the question came: the position that the caller demands, and the latest.

@@ -18,6 +18,8 @@ use tabellion_core::view::Item;
 
 /// Digits that a short id has at least.
 const DIGITS_MIN: usize = 8;
+/// Kinds of ids that can be given in part to be completed.
+const SHORT: [&str; 6] = ["itm", "ver", "rev", "def", "ref", "key"];
 /// Digits of a whole id.
 const DIGITS: usize = 26;
 /// Ids that are told for one beginning.
@@ -49,6 +51,23 @@ fn completed(tenant: &Tenant, call: &Call, prefix: &str) -> Result<Vec<String>, 
     };
     ids.truncate(FOUND_MAX);
     Ok(ids)
+}
+
+/// The answer to an id that names nothing. One that is only the beginning of an id says so; that tells nothing about what is
+/// there.
+pub(crate) fn not_whole(id: &str, missing: Refusal) -> Refusal {
+    let is_digit = |byte: u8| byte.is_ascii_lowercase() || (b'2'..=b'7').contains(&byte);
+    let is_short = id.split_once('_').is_some_and(|(kind, digits)| {
+        SHORT.contains(&kind) && (DIGITS_MIN..DIGITS).contains(&digits.len()) && digits.bytes().all(is_digit)
+    });
+    if !is_short {
+        return missing;
+    }
+    let message = format!(
+        "{}: `{id}` is only the beginning of an id; give the whole one, GET /v1/ids?prefix={id} completes it",
+        missing.message
+    );
+    Refusal { message, ..missing }
 }
 
 fn no_short_id() -> Refusal {

@@ -174,6 +174,7 @@ pub(crate) async fn write(
         valid_until: None,
         against: Vec::new(),
         contributed: None,
+        shared: None,
     };
     let (status, kept) = match tenant.working.put(&call.caller, item, replaces, tenant.limits.working_max)? {
         Put::New(item) => (WriteStatus::Committed, item),

@@ -16,7 +16,7 @@ mod turn;
 
 pub(crate) use asked::Asked;
 pub(crate) use commit::{Commit, sign};
-pub(crate) use conflict::shown as superseded;
+pub(crate) use conflict::{shown as superseded, shown_against};
 pub(crate) use facts::{borne_out, caught_up, repeats_moderated, standing};
 pub(crate) use flight::{Flight, Flights};
 pub(crate) use heads::{contributed, version_conflict};
@@ -206,7 +206,7 @@ async fn write_logged(
             Err(free_at) => {
                 // Those after it need not wait until it is kept.
                 drop(turn);
-                let wait = Wait::for_room(free_at);
+                let wait = Wait::for_room(free_at, layer, rate);
                 return kept::put_off(tenant, call, &asked, wait).await.map_err(Failed::from);
             }
         }
@@ -230,11 +230,11 @@ async fn write_logged(
 /// What the gates found that a write speaks against, whatever became of it.
 fn opposes(tenant: &Tenant, call: &Call, asked: &Asked, result: &Result<Written, Failed>) -> Opposes {
     let (found, against): (bool, &[Against]) = match result {
+        Ok(Written { deferral: Some(deferral), .. }) => (deferral.code == Code::Contradiction, &[]),
         Ok(written) => {
-            let held = written.deferral.as_ref().is_some_and(|one| one.code == Code::Contradiction);
             // What takes the place of a known statement unasked speaks against it; an announced change does not.
             let replaces = asked.request.replaces.is_none() && !written.superseded.is_empty();
-            (held || replaces, &written.against)
+            (replaces, &written.against)
         }
         Err(Failed::Early(refusal) | Failed::Recorded(refusal)) => {
             let against = refusal.in_the_way.as_ref().map_or(&[] as &[Against], |way| &way.against);

@@ -121,7 +121,9 @@ impl App {
     /// One request of this credential, within its rate.
     pub(crate) fn take(&self, credential: &str) -> Result<(), Refusal> {
         self.rates.take(credential, Instant::now()).map_err(|wait| {
-            let refusal = Refusal::new(Code::RateLimited, "too many requests with this credential");
+            let most = self.limits.requests_per_second_max;
+            let message = format!("too many requests with this credential: at most {most} a second");
+            let refusal = Refusal::new(Code::RateLimited, message);
             refusal.retry_after(Period::from_secs(whole_seconds(wait)))
         })
     }

@@ -128,7 +128,7 @@ async fn must_be_person(console: &Console, key: &str) -> Result<(), Refusal> {
         let words = || Refusal::new(Code::Unauthenticated, "This key is unknown, revoked or expired.");
         if unknown { words() } else { refusal }
     })?;
-    let who = console.app.engine().whoami(&Call { caller, request_id: None, trace: None }).await?;
+    let who = console.app.engine().whoami(&Call { caller, request_id: None, trace: None }, None).await?;
     if who.agent.1 == DIRECT {
         return Ok(());
     }
@@ -159,7 +159,7 @@ async fn sign_out(
 
 /// The name that the pages show.
 async fn name(console: &Console, call: &Call) -> String {
-    console.app.engine().whoami(call).await.map(|who| who.user.1).unwrap_or_default()
+    console.app.engine().whoami(call, None).await.map(|who| who.user.1).unwrap_or_default()
 }
 
 fn frame<'a>(name: &'a str, person: &'a Person) -> Frame<'a> {

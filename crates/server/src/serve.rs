@@ -46,6 +46,8 @@ pub struct Ready {
     pub address: SocketAddr,
     /// What the first start made, if this is one.
     pub first_start: Option<FirstStart>,
+    /// What the operator should know of this start.
+    pub warnings: Vec<String>,
 }
 
 /// Why a server could not start or go on.
@@ -135,7 +137,7 @@ pub async fn serve_until(
     if !told_early {
         let _set_once = front.set(router(Arc::clone(&app), &config));
         tracing::info!(%address, "ready");
-        let _nobody_waits = ready.send(Ready { address, first_start });
+        let _nobody_waits = ready.send(Ready { address, first_start, warnings: app.engine().warnings() });
         tokio::select! {
             ended = &mut listening => broke_off = Some(ended),
             () = &mut told => {}

@@ -185,6 +185,19 @@ impl DataDir {
         Ok(tenants)
     }
 
+    /// The folder of keys and the files in it that others than their owner can read or write.
+    #[must_use]
+    pub fn open_to_others(&self) -> Vec<PathBuf> {
+        let is_open = |path: &PathBuf| {
+            std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
+        };
+        let files = std::fs::read_dir(self.keys()).into_iter().flatten().filter_map(Result::ok);
+        let mut open: Vec<PathBuf> =
+            std::iter::once(self.keys()).chain(files.map(|file| file.path())).filter(is_open).collect();
+        open.sort_unstable();
+        open
+    }
+
     /// Holds the directory for this process.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use crate::Context;
 use crate::output::Sheet;
 use crate::progress::Progress;
+use anyhow::bail;
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,9 +25,21 @@ pub(crate) struct Export {
     /// The file to write
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Replace FILE and FILE.keys if they are there
+    #[arg(long)]
+    force: bool,
 }
 
 pub(super) fn run(args: &Export, context: &Context) -> anyhow::Result<ExitCode> {
+    let keys = offline::keys_path(&args.out);
+    for file in [&args.out, &keys] {
+        if !args.force && file.exists() {
+            bail!(
+                "{} is there already; name another file with --out, or say --force to replace it",
+                file.display()
+            );
+        }
+    }
     let mut progress = Progress::of("exporting");
     let master = offline::master_key_from_env()?;
     let report = offline::export(&args.data, master, &args.out, &mut |done, total| progress.at(done, total))?;

@@ -12,11 +12,12 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   tabellion get itm_…
-  tabellion get itm_… --as-of 2026-11-15T00:00:00Z")]
+  tabellion get itm_… --as-of 2026-11-15T00:00:00Z
+  tabellion get itm_… --as-of \"2 days ago\"")]
 pub(crate) struct Get {
     /// The item
     id: String,
-    /// As it stood at this time or token
+    /// As it stood at this time: RFC 3339, a date, "yesterday", "2 days ago", P2D (so long ago), or a token
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
     /// Read as a moderator, for this reason: what is shared, whatever its edges; the audit log keeps the reason
@@ -32,7 +33,7 @@ pub(super) fn run(args: &Get, context: &Context) -> anyhow::Result<ExitCode> {
 }
 
 /// What of an item people want to see; tokens and empty fields are not.
-const SHOWN: [&str; 24] = [
+const SHOWN: [&str; 25] = [
     "id",
     "key",
     "text",
@@ -57,6 +58,7 @@ const SHOWN: [&str; 24] = [
     "updated_at",
     "expires_at",
     "valid_until",
+    "shared_id",
 ];
 
 fn item(value: &Value) -> Sheet {
@@ -77,6 +79,9 @@ fn item(value: &Value) -> Sheet {
         let cited = format!("{} {}", field(evidence, "source_type"), field(evidence, "source_uri"));
         let excerpt = field(evidence, "excerpt");
         sheet.fact("evidence", if excerpt.is_empty() { cited } else { format!("{cited}\n“{excerpt}”") });
+    }
+    for against in crate::output::rows(value, "contradictions") {
+        sheet.fact("contradicts", super::with_text(against));
     }
     sheet
 }

@@ -1,5 +1,7 @@
 //! `import`: many items, one JSON object a line.
 
+mod mem0;
+
 use crate::Context;
 use crate::client::{Ask, Client};
 use crate::failure::{Failure, fault_line, faults_of};
@@ -9,7 +11,7 @@ use crate::progress::Progress;
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Cursor};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -33,11 +35,15 @@ const SHOWN_MAX: usize = 100;
 Examples:
   tabellion import items.ndjson
   jq -c '.[]' items.json | tabellion import -
+  tabellion import memories.json --format mem0      what Mem0's get_all or an export gives
 
 A line: {\"text\":\"Port 8080 serves the API\",\"key\":\"API port\",\"layer\":\"semantic\"}")]
 pub(crate) struct Import {
     /// The file; - is stdin
     file: PathBuf,
+    /// What the file holds: lines of this server's own form, or memories as Mem0 gives them
+    #[arg(long, default_value = "lines", value_parser = ["lines", "mem0"])]
+    format: String,
 }
 
 /// What became of the lines.
@@ -65,6 +71,8 @@ pub(super) fn run(args: &Import, context: &Context) -> anyhow::Result<ExitCode> 
         let bytes = file.metadata().map_or(0, |metadata| metadata.len());
         (Box::new(BufReader::new(file)), bytes)
     };
+    let input: Box<dyn BufRead> =
+        if args.format == "mem0" { Box::new(Cursor::new(mem0::lines(input)?)) } else { input };
     let mut lines = Lines::of(input, LINE_BYTES_MAX);
     let mut progress = Progress::of_bytes("importing");
     let mut tally = Tally::default();

@@ -53,6 +53,9 @@ pub(crate) struct Add {
     /// A resource that was consulted, by name or id; may be repeated
     #[arg(long = "resource", value_name = "NAME")]
     resources: Vec<String>,
+    /// That no resource was consulted; without this and --resource, the agent may have used all that it may use
+    #[arg(long, conflicts_with = "resources")]
+    no_resources: bool,
     /// The item or version that it replaces
     #[arg(long, value_name = "ID")]
     supersedes: Option<String>,
@@ -90,7 +93,7 @@ pub(crate) struct Paths {
     /// Only this namespace
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
-    /// As it stood at this time or token
+    /// As it stood at this time: RFC 3339, a date, "yesterday", "2 days ago", P2D (so long ago), or a token
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
     /// Not before the server has seen the write that gave this token
@@ -116,7 +119,8 @@ fn add(args: Add, context: &Context) -> anyhow::Result<ExitCode> {
     set(&mut body, "supersedes", args.supersedes);
     set(&mut body, "on_conflict", args.on_conflict);
     set(&mut body, "evidence", some(args.evidence.into_iter().flat_map(one_or_many).collect()));
-    set(&mut body, "resources", some(args.resources));
+    let resources = if args.no_resources { Some(Vec::new()) } else { some(args.resources) };
+    set(&mut body, "resources", resources);
     // One relation is one write, and answers as one.
     let reply = context.client()?.ask(Ask::new("POST", "/v1/items").json(&body).long())?;
     super::show_outcome(context, &reply)

@@ -61,7 +61,7 @@ pub(crate) struct Show {
 #[command(after_help = "\
 Examples:
   tabellion review next
-  tabellion review approve \"$(tabellion review next --json | jq -r .id)\" --reason \"checked with the vendor\"")]
+  tabellion review approve \"$(tabellion review next --json | jq -r .id)\" --reason \"checked\"")]
 pub(crate) struct Next {}
 
 /// Say yes: the write passes the gates once more and is committed

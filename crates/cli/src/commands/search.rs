@@ -33,7 +33,7 @@ pub(crate) struct Search {
     /// Only this namespace
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
-    /// As it stood at this time or token
+    /// As it stood at this time: RFC 3339, a date, "yesterday", "2 days ago", P2D (so long ago), or a token
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
     /// Not before the server has seen the write that gave this token
@@ -72,16 +72,26 @@ pub(super) fn run(args: &Search, context: &Context) -> anyhow::Result<ExitCode> 
 }
 
 fn found(value: &Value) -> Sheet {
-    let columns = [("score", Kind::Number), ("trust", Kind::State), ("id", Kind::Word), ("text", Kind::Text)];
-    let mut sheet = Sheet::new(columns).or("nothing found");
-    for result in rows(value, "results") {
+    let results = rows(value, "results");
+    // Most results agree with each other: the column is there only if some do not.
+    let disagree = results.iter().any(|result| !rows(result, "contradictions").is_empty());
+    let [score, trust, id, text] =
+        [("score", Kind::Number), ("trust", Kind::State), ("id", Kind::Word), ("text", Kind::Text)];
+    let sheet = match disagree {
+        true => Sheet::new([score, trust, id, text, ("contradicts", Kind::Word)]),
+        false => Sheet::new([score, trust, id, text]),
+    };
+    let mut sheet = sheet.or("nothing found");
+    for result in results {
         let score = result.get("score").and_then(Value::as_f64).unwrap_or_default();
-        sheet.row([
-            format!("{score:.3}"),
-            field(result, "trust"),
-            field(result, "id"),
-            topic_and_text(result),
-        ]);
+        let against =
+            rows(result, "contradictions").iter().map(|one| field(one, "id")).collect::<Vec<_>>().join(" ");
+        let (score, trust, id, text) =
+            (format!("{score:.3}"), field(result, "trust"), field(result, "id"), topic_and_text(result));
+        match disagree {
+            true => sheet.row([score, trust, id, text, against]),
+            false => sheet.row([score, trust, id, text]),
+        }
     }
     sheet
 }

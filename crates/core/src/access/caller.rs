@@ -336,6 +336,7 @@ pub fn author(identity: &IdentityView, user: UserId, agent: AgentId, key: KeyId)
 pub fn unauthenticated() -> Refusal {
     Refusal::new(
         Code::Unauthenticated,
-        "missing, unknown, revoked or expired credential; send `Authorization: Bearer KEY`, with an API key or a token",
+        "missing, unknown, revoked or expired credential, or its user is disabled; send `Authorization: Bearer KEY`, with an API \
+         key or a token, or have an admin enable the user",
     )
 }

@@ -50,6 +50,11 @@ impl Made {
         self.episodic = episodic;
     }
 
+    /// Whether this moment is known to be before another one.
+    pub(super) fn is_before(self, other: Self) -> bool {
+        self.at.zip(other.at).is_some_and(|(own, theirs)| own < theirs)
+    }
+
     fn today(self) -> Option<Date> {
         date_of_day((f64::from(self.at?) / DAY_MINUTES).floor())
     }

@@ -56,8 +56,8 @@ pub fn contradictions(facts: &GateFacts) -> Vec<Against> {
 
 /// Divides what the write contradicts into what it replaces without asking anybody, and the rest.
 ///
-/// A newer statement of the same user replaces the older one in that user's private memory; elsewhere only where the writer asks
-/// for it. Under `strict`, and where an agent writes to a canonical layer, a person decides instead.
+/// A newer statement of the same user replaces the older one in that user's private memory; elsewhere, and where the write
+/// speaks of an earlier time than what is known, only where the writer asks for it. Under `strict`, and where an agent writes to a canonical layer, a person decides instead.
 pub(super) fn divide(
     request: &WriteRequest,
     facts: &GateFacts,
@@ -69,9 +69,9 @@ pub(super) fn divide(
     }
     against.into_iter().partition(|one| {
         let neighbour = one.neighbour(facts).filter(|neighbour| neighbour.replaceable);
-        neighbour.is_some_and(|_| match facts.on_conflict {
+        neighbour.is_some_and(|neighbour| match facts.on_conflict {
             Some(asked) => asked == OnConflict::Supersede,
-            None => is_private(request, facts),
+            None => is_private(request, facts) && !neighbour.newer,
         })
     })
 }
@@ -147,6 +147,11 @@ fn weigh(
         .filter_map(|one| one.neighbour(facts))
         .filter(|neighbour| !(lenient && neighbour.own))
         .collect();
+    let is_history = |one: &Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.newer);
+    if others.is_empty() && against.iter().all(is_history) {
+        // What held before what is known now is history: it stands beside it.
+        return Ok(Finding::Nothing);
+    }
     let strongest = others.iter().map(|neighbour| neighbour.reliance).fold(0.0, f64::max);
     if others.is_empty() {
         return Ok(held(against, "it changes what is known"));

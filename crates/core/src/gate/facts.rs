@@ -40,6 +40,8 @@ pub struct Neighbour {
     /// Whether the writer may replace it without asking anybody: it is their own, the agent may write to its class, and it is no
     /// more secret than what takes its place.
     pub replaceable: bool,
+    /// Whether it speaks of a later time than the write: by the `time` that either of them names, else by when each was written.
+    pub newer: bool,
     /// Whether everyone who will see the write sees it too, so that it may leave a mark on what is stored (SHARE-39).
     pub dominated: bool,
 }

@@ -87,6 +87,7 @@ mod tests {
             own: true,
             of_another: false,
             replaceable: true,
+            newer: false,
             dominated: true,
         };
         GateFacts { neighbours: vec![neighbour], ..GateFacts::default() }

@@ -114,6 +114,7 @@ mod tests {
             own: true,
             of_another: false,
             replaceable: true,
+            newer: false,
             dominated: true,
         };
         GateFacts { consumers, neighbours: vec![near], ..GateFacts::default() }

@@ -4,6 +4,7 @@ use super::read::pointer;
 use super::request::{EvidenceDraft, Replaces, WriteDraft, WriteRequest};
 use super::runner::{REPORTS_MAX, ReportDraft, TestReport};
 use super::{GateName, OnConflict, Strictness};
+use crate::access::{NAME_RULE, is_name};
 use crate::canonical::{nfc, unhex32};
 use crate::error::{Code, Fault, Refusal};
 use crate::item::{Classification, Content, Layer, Secrecy, TierWish, Triple};
@@ -82,7 +83,7 @@ impl WriteDraft {
             },
             layer: rules_ref.choice("/layer", self.layer, Layer::Episodic, Layer::from_word, Layer::words),
             tier: rules_ref.choice("/tier", self.tier, TierWish::Auto, TierWish::from_word, TierWish::words),
-            namespace: rules_ref.word("/namespace", self.namespace, "default"),
+            namespace: rules_ref.namespace(self.namespace),
             write_policy: self.write_policy.map(|policy| {
                 rules_ref.choice(
                     "/write_policy",
@@ -207,6 +208,15 @@ impl Rules {
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte);
         if text.is_empty() || text.len() > WORD_CHARS_MAX || !text.bytes().all(fits) {
             self.fault(path, "1 to 64 of a-z 0-9 _ . -");
+        }
+        text
+    }
+
+    /// A namespace is named as users, agents and resources are (AM-14).
+    fn namespace(&mut self, text: Option<String>) -> String {
+        let Some(text) = text else { return "default".to_owned() };
+        if !is_name(&text) {
+            self.fault("/namespace", NAME_RULE);
         }
         text
     }

@@ -35,24 +35,41 @@ pub struct AcceptedLoss {
     pub root: Option<Hash>,
 }
 
+impl AcceptedLoss {
+    /// What is as if it had never been done, and where to look; nothing where no decision was in the part.
+    const fn consequences(&self) -> Option<&'static str> {
+        match self.part {
+            LostPart::Memory => Some(
+                "whatever the lost part held is undone: revocations of keys and edges, disabled users, erasures, retractions, \
+                 quarantines and policies hold no more. Look with `tabellion key list`, `edge list`, `user list`, `agent list`, \
+                 `role list` and `policy list`, and revoke or retract again what must not be",
+            ),
+            LostPart::Waiting => Some(
+                "writes that waited for room are not committed any more; their authors have to write again",
+            ),
+            LostPart::Audit | LostPart::Witness => None,
+        }
+    }
+}
+
 impl std::fmt::Display for AcceptedLoss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { part, found, seen, .. } = self;
         match part {
             LostPart::Memory | LostPart::Audit if found < seen => {
-                write!(f, "entries {} to {seen} of the {} were lost", found + 1, part.as_str())
+                write!(f, "entries {} to {seen} of the {} were lost", found + 1, part.as_str())?;
             }
             LostPart::Memory | LostPart::Audit => {
-                write!(
-                    f,
-                    "the first {seen} entries of the {} are not those that were witnessed",
-                    part.as_str()
-                )
+                let part = part.as_str();
+                write!(f, "the first {seen} entries of the {part} are not those that were witnessed")?;
             }
             LostPart::Waiting => {
-                write!(f, "waiting and refused writes were lost: {found} of {seen} changes found")
+                write!(f, "waiting and refused writes were lost: {found} of {seen} changes found")?;
             }
-            LostPart::Witness => f.write_str("the witness was lost, and with it what it knew of the logs"),
+            LostPart::Witness => {
+                f.write_str("the witness was lost, and with it what it knew of the logs")?;
+            }
         }
+        self.consequences().map_or(Ok(()), |text| write!(f, "; {text}"))
     }
 }

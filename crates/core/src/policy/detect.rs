@@ -8,6 +8,7 @@ mod email;
 mod groups;
 mod iban;
 mod ip;
+mod named;
 mod phone;
 mod secret;
 mod ssn;
@@ -34,7 +35,7 @@ words! {
         4 Ip = "ip",
         /// A telephone number.
         5 Phone = "phone",
-        /// A password, key or token: long and without pattern.
+        /// A password, key or token: long and without pattern, or named as one.
         6 Secret = "secret",
     }
 }
@@ -68,7 +69,7 @@ pub(super) fn found(text: &str, classes: &BTreeSet<Class>, stand_ins: &StandIns)
             Class::Email => email::find(folded.text()),
             Class::Ip => ip::find(&groups),
             Class::Phone => phone::find(&groups),
-            Class::Secret => secret::find(bytes),
+            Class::Secret => secret::find(bytes).into_iter().chain(named::find(folded.text())).collect(),
         };
         all.extend(places.iter().map(|place| Detected { class: *class, range: folded.back(place) }));
     }

@@ -162,8 +162,7 @@ async fn weigh_what_was_not(tenant: &Tenant, concerns: impl Fn(&Space) -> bool) 
     let mut all: Vec<(Weighed, Standing)> = {
         let views = tenant.shared.views.read();
         let is_here = |standing: &Standing| views.trust.space(standing.space).is_some_and(&concerns);
-        let unweighed =
-            views.trust.all().filter(|(_, standing)| is_unweighed(standing) && is_here(standing));
+        let unweighed = views.trust.all().filter(|(_, standing)| is_unweighed(standing) && is_here(standing));
         unweighed.filter_map(|(row, standing)| Some((weighed_row(&views, row)?, *standing))).collect()
     };
     all.sort_by_cached_key(|(weighed, standing)| (last(*weighed), standing.lsn));

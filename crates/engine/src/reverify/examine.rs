@@ -183,6 +183,7 @@ impl Look<'_> {
                 own: true,
                 of_another: false,
                 replaceable: false,
+                newer: false,
                 dominated: true,
             };
             (reliance >= own).then_some((neighbour, version.lsn))

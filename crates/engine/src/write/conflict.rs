@@ -8,6 +8,7 @@ use crate::read;
 use crate::reply::Superseded;
 use crate::tenant::Tenant;
 use tabellion_core::error::Refusal;
+use tabellion_core::gate::Against;
 use tabellion_core::id::VersionId;
 use tabellion_core::item::Operation;
 use tabellion_core::view::{ItemsView, Version};
@@ -36,12 +37,18 @@ pub(crate) fn shown(tenant: &Tenant, call: &Call, versions: &[VersionId]) -> Vec
 /// The refusal with the texts that the write contradicts.
 pub(super) fn with_texts(tenant: &Tenant, call: &Call, mut refusal: Refusal) -> Refusal {
     if let Some(in_the_way) = &mut refusal.in_the_way {
-        for one in in_the_way.against.iter_mut().take(TEXTS_MAX) {
-            let item = read::shown_version(tenant, &call.caller, one.known.version);
-            one.text = item.map(|item| shortened(&item.content.text));
-        }
+        in_the_way.against = shown_against(tenant, call, std::mem::take(&mut in_the_way.against));
     }
     refusal
+}
+
+/// Contradicted statements with their texts, as far as the caller may see them.
+pub(crate) fn shown_against(tenant: &Tenant, call: &Call, mut against: Vec<Against>) -> Vec<Against> {
+    for one in against.iter_mut().take(TEXTS_MAX) {
+        let item = read::shown_version(tenant, &call.caller, one.known.version);
+        one.text = item.map(|item| shortened(&item.content.text));
+    }
+    against
 }
 
 fn shortened(text: &str) -> String {

@@ -12,7 +12,7 @@ pub(crate) use moderated::repeats_moderated;
 
 use super::Asked;
 use crate::calibration::{self, Session};
-use crate::read::content;
+use crate::read::{content, unless_destroyed};
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
 use crate::{Call, anomaly, rights};
@@ -165,7 +165,9 @@ impl Gathering<'_> {
             facts.consumers = self.tenant.readers(&self.call.caller, self.now) + found.dependents;
         }
         let class = self.class(&facts);
-        facts.twin = found.twin.map(|twin| self.twin(twin, &class)).transpose()?;
+        // What was destroyed is no twin: nothing can be compared with it or merged into it.
+        let twin = found.twin.map(|twin| unless_destroyed(self.twin(twin, &class))).transpose()?;
+        facts.twin = twin.flatten();
         if facts.twin.is_none() {
             let replaced = facts.replaced.as_ref().map(|version| version.id);
             facts.twin = self.paraphrased(&predicate, &self.class(&facts), replaced);
@@ -436,6 +438,7 @@ fn neighbour(
         known: known(views, version)?,
         similarity,
         contradiction: contradiction(index.claims.get(row)?, claim, SIGMA_TOPIC),
+        newer: claim.is_older_than(index.claims.get(row)?),
         reliance: reliance(unapproved),
         approved: standing.approved,
         own: false,

@@ -51,7 +51,10 @@ pub(crate) async fn again(
         let layer = asked.request.layer;
         let rate = tenant.governance.rate(layer);
         let room = tenant.rates.take((call.caller.user(), call.caller.agent()), layer, rate, tenant.now());
-        place = Some(room.map_err(|free_at| Again::Later(Wait::for_room(free_at), waited.told.clone()))?);
+        place =
+            Some(room.map_err(|free_at| {
+                Again::Later(Wait::for_room(free_at, layer, rate), waited.told.clone())
+            })?);
         flow::within_budget(tenant, call, &asked.request).map_err(Again::Refused)?;
     }
     flow::not_suspended(tenant, call).map_err(Again::Refused)?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tabellion_core::canonical::hex;
 use tabellion_core::gate::Against;
-use tabellion_core::item::Triple;
+use tabellion_core::item::{Layer, Triple};
 use tabellion_core::provenance::{Evidence, Provenance};
 use tabellion_engine::reply;
 
@@ -106,6 +106,7 @@ impl From<reply::ItemReply> for proto::Item {
             token: item.token,
             contradictions: item.against.into_iter().map(Into::into).collect(),
             valid_until: item.valid_until.as_ref().map(ToString::to_string),
+            shared_id: item.shared.as_ref().map(ToString::to_string),
         }
     }
 }
@@ -340,6 +341,13 @@ impl From<reply::RevokedKey> for proto::RevokeKeyReply {
     }
 }
 
+impl proto::WhoAmIRequest {
+    /// The session that it names.
+    pub(super) fn named(&self) -> Option<&str> {
+        self.session_id.as_deref()
+    }
+}
+
 impl From<reply::WhoAmI> for proto::WhoAmIReply {
     fn from(who: reply::WhoAmI) -> Self {
         Self {
@@ -347,7 +355,31 @@ impl From<reply::WhoAmI> for proto::WhoAmIReply {
             user: Some(proto::Named { id: who.user.0.to_string(), name: who.user.1 }),
             agent: Some(proto::Named { id: who.agent.0.to_string(), name: who.agent.1 }),
             role: who.role.as_str().to_owned(),
+            limits: Some(who.allowance.into()),
         }
+    }
+}
+
+impl From<reply::Allowance> for proto::Allowance {
+    fn from(allowance: reply::Allowance) -> Self {
+        let rate = |(layer, rate): (Layer, reply::Used)| proto::LayerRate {
+            layer: layer.as_str().to_owned(),
+            used: rate.used,
+            limit: rate.limit,
+        };
+        Self {
+            exempt: allowance.exempt,
+            writes_per_minute: allowance.rates.into_iter().map(rate).collect(),
+            session: allowance.session.map(Into::into),
+            session_writes_max: allowance.session_max,
+            queued: Some(allowance.queued.into()),
+        }
+    }
+}
+
+impl From<reply::Used> for proto::Used {
+    fn from(used: reply::Used) -> Self {
+        Self { used: used.used, limit: used.limit }
     }
 }
 

@@ -559,7 +559,7 @@ impl Tabellion for Memory {
     }
 
     async fn who_am_i(&self, request: Request<proto::WhoAmIRequest>) -> Answer<proto::WhoAmIReply> {
-        self.answer(request, |engine, call, _| async move { engine.whoami(&call).await }).await
+        self.answer(request, |engine, call, who| async move { engine.whoami(&call, who.named()).await }).await
     }
 
     async fn list_audit(&self, request: Request<proto::ListAuditRequest>) -> Answer<proto::ListAuditReply> {

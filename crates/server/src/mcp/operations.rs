@@ -2,7 +2,7 @@
 
 use super::params::{
     AskAgents, CallResource, ChangeItem, DeclareRound, ExplainItem, FindPaths, GetItem, ItemVersions,
-    ListItems, Nothing, OneWrite, ReopenWrite, ReportOutcome, RollbackItem, SearchItems, TrustOf,
+    ListItems, Myself, Nothing, OneWrite, ReopenWrite, ReportOutcome, RollbackItem, SearchItems, TrustOf,
     WithdrawWrite, WriteRelations,
 };
 use super::text;
@@ -143,8 +143,8 @@ pub(super) async fn run(
             Answer::new(text::feedback(&feedback), FeedbackBody::from(feedback))
         }
         ToolName::WhoAmI => {
-            let Nothing {} = read(arguments)?;
-            let who = engine.whoami(call).await?;
+            let Myself { session_id } = read(arguments)?;
+            let who = engine.whoami(call, session_id.as_deref()).await?;
             Answer::new(text::whoami(&who), WhoAmIBody::from(who))
         }
         ToolName::Ask => {

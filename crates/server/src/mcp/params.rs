@@ -47,7 +47,7 @@ pub(super) struct WriteItem {
     #[schemars(regex(pattern = r"^[a-z0-9_.-]{1,64}$"))]
     kind: Option<String>,
     /// Which memory. working: scratch, gone in 15 minutes. session: this session, 8 hours. episodic (default): what
-    /// happened or was learnt, 90 days. semantic: what holds for good. procedural: how something is done.
+    /// happened or was learnt; stays, but under a strict policy, 90 days. semantic: what holds for good. procedural: how something is done.
     layer: Option<Layer>,
     /// Who may see it. auto (default): private unless a policy shares it. shared and both are refused with SHARING_OFF
     /// where sharing is off.
@@ -468,6 +468,14 @@ pub(super) struct TrustOf {
     pub(super) item: Option<String>,
     /// The namespace whose waiting writes to list. Default: default.
     pub(super) namespace: Option<String>,
+}
+
+/// Whose numbers are asked for besides one's own rates.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Myself {
+    /// The session whose writes are counted as well, as writes name it.
+    pub(super) session_id: Option<String>,
 }
 
 /// Nothing.

@@ -18,7 +18,12 @@ pub(super) fn written(written: &Written) -> String {
     if let Some(deferral) = &written.deferral {
         let Deferral { pending_id, code, message, .. } = deferral;
         let staged = written.id.map(|id| format!(", to be {id}")).unwrap_or_default();
-        return format!("{status}: {pending_id}{staged}, {}: {message}", code.as_str());
+        let first = format!("{status}: {pending_id}{staged}, {}: {message}", code.as_str());
+        let against = written.against.iter();
+        return lines(
+            first,
+            against.map(|one| format!("contradicts {}", named(one.known.item, one.text.as_deref()))),
+        );
     }
     let (Some(id), Some(version)) = (written.id, written.version) else { return status.to_owned() };
     let owed = written.owed.as_ref().map(|owed| format!(", to be shared as {}", owed.pending_id));
@@ -178,11 +183,22 @@ pub(super) fn feedback(feedback: &Feedback) -> String {
 
 pub(super) fn whoami(who: &WhoAmI) -> String {
     let (user, agent) = (quoted(&who.user.1), quoted(&who.agent.1));
+    let allowance = &who.allowance;
+    let rates = allowance
+        .rates
+        .iter()
+        .map(|(layer, rate)| format!("{} {}/{}", layer.as_str(), rate.used, rate.limit));
+    let rates = match allowance.exempt {
+        true => "no limits on writes".to_owned(),
+        false => format!("writes of the last minute: {}", rates.collect::<Vec<_>>().join(", ")),
+    };
+    let session = allowance.session.map(|one| format!("; of this session: {}/{}", one.used, one.limit));
     format!(
-        "user {user} ({}) through agent {agent} ({}), role {}",
+        "user {user} ({}) through agent {agent} ({}), role {}; {rates}{}",
         who.user.0,
         who.agent.0,
-        who.role.as_str()
+        who.role.as_str(),
+        session.unwrap_or_default()
     )
 }
 

@@ -5,7 +5,7 @@
 
 use super::params::{
     AskAgents, CallResource, ChangeItem, DeclareRound, ExplainItem, FindPaths, GetItem, ItemVersions,
-    ListItems, Nothing, OneWrite, ReopenWrite, ReportOutcome, RollbackItem, SearchItems, TrustOf,
+    ListItems, Myself, Nothing, OneWrite, ReopenWrite, ReportOutcome, RollbackItem, SearchItems, TrustOf,
     WithdrawWrite, WriteItem, WriteRelations, schema, update_schema,
 };
 use rmcp::model::{Tool, ToolAnnotations};
@@ -172,7 +172,7 @@ impl ToolName {
                 tool::<WithdrawWrite>(self, "Take a write back", Effect::Removes, WITHDRAW)
             }
             Self::Feedback => tool::<Nothing>(self, "What people said", Effect::Reads, FEEDBACK),
-            Self::WhoAmI => tool::<Nothing>(self, "Who am I", Effect::Reads, WHOAMI),
+            Self::WhoAmI => tool::<Myself>(self, "Who am I", Effect::Reads, WHOAMI),
             Self::Ask => tool::<AskAgents>(self, "Ask the agents", Effect::Consults, ASK),
             Self::CallResource => tool::<CallResource>(self, "Call a resource", Effect::Consults, CALL),
             Self::DeclareRound => tool::<DeclareRound>(self, "Declare a round", Effect::Begins, ROUND),
@@ -338,7 +338,7 @@ Says what people made of your writes: {agent, reputation, decided, rejections}. 
 before you write again what a person refused, and keep to it.";
 
 const WHOAMI: &str = "\
-Says for whom you act: {tenant, user, agent, role}. Use it to check the connection, or whose memory this is. If refused \
+Says for whom you act: {tenant, user, agent, role}, and in `limits` how much you may write and how much of it is used. Use it to check the connection, or whose memory this is. If refused \
 with UNAUTHENTICATED, the key is missing, revoked or expired; with AGENT_NOT_GRANTED, your user may not act through you \
 any more, or not yet: tell the person who runs you; repeating does not help.";
 

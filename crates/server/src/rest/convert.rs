@@ -1,6 +1,7 @@
 //! Between the engine's words and the wire's, field by field.
 
 mod access;
+mod allowance;
 pub(crate) mod govern;
 mod relations;
 mod roles;
@@ -18,7 +19,7 @@ use tabellion_engine::reply::{
     AgentReply, AuditRow, Changed, ConsistencyReply, Decided, Deferral, Feedback, Found, HeadReply,
     InclusionReply, ItemReply, KeptReply, KeyReply, LogReport, NewKey, NewTenant, OutcomeReply,
     OutcomeReport, Page, ResourceReply, ReviewReply, RevokedKey, SearchQuery, SearchReply, Superseded,
-    UserReply, VerifyReport, VersionReply, WhoAmI, WriteStatus, Written,
+    UserReply, VerifyReport, VersionReply, WriteStatus, Written,
 };
 
 fn texts<T: ToString>(values: &[T]) -> Vec<String> {
@@ -34,7 +35,8 @@ impl From<Written> for WriteAnswer {
         let status = written.status.as_str();
         if let Some(deferral) = written.deferral {
             let id = written.id.map(|id| id.to_string());
-            return Self::Deferred(DeferredBody { id, ..deferral.into() });
+            let contradictions = written.against.into_iter().map(Into::into).collect();
+            return Self::Deferred(DeferredBody { id, contradictions, ..deferral.into() });
         }
         match (written.id, written.version) {
             (Some(id), Some(version)) => Self::Written(WrittenBody {
@@ -74,6 +76,7 @@ impl From<Deferral> for DeferredBody {
             message: deferral.message,
             retry_after: deferral.retry_after.map(wait_text),
             errors: Vec::new(),
+            contradictions: Vec::new(),
         }
     }
 }
@@ -258,6 +261,7 @@ impl From<ItemReply> for ItemBody {
             valid_until: item.valid_until.map(|time| time.to_string()),
             token: item.token,
             contradictions: item.against.into_iter().map(Into::into).collect(),
+            shared_id: item.shared.as_ref().map(ToString::to_string),
         }
     }
 }
@@ -428,18 +432,6 @@ impl From<NewKey> for IssuedKeyBody {
 impl From<RevokedKey> for RevokedKeyBody {
     fn from(revoked: RevokedKey) -> Self {
         Self { id: revoked.id.to_string(), token: revoked.token }
-    }
-}
-
-impl From<WhoAmI> for WhoAmIBody {
-    fn from(who: WhoAmI) -> Self {
-        let (user, agent) = (who.user, who.agent);
-        Self {
-            tenant: who.tenant.to_string(),
-            user: NamedBody { id: user.0.to_string(), name: user.1 },
-            agent: NamedBody { id: agent.0.to_string(), name: agent.1 },
-            role: who.role.as_str(),
-        }
     }
 }
 

@@ -11,9 +11,9 @@ use std::task::{Context, Poll};
 use tabellion_core::error::Code;
 use tabellion_server::grpc::proto::tabellion_client::TabellionClient;
 use tabellion_server::grpc::proto::{
-    ChangeReply, Contradiction, Evidence, EvidenceDraft, Fault, GetRequest, Item, ListRequest, Named,
-    PatchRequest, PinRequest, Refusal, RetractRequest, RollbackRequest, SearchRequest, SearchResult, Triple,
-    UnpinRequest, Version, VersionsRequest, WhoAmIRequest, WriteReply, WriteRequest,
+    ChangeReply, Contradiction, Evidence, EvidenceDraft, Fault, GetRequest, Item, LayerRate, ListRequest,
+    Named, PatchRequest, PinRequest, Refusal, RetractRequest, RollbackRequest, SearchRequest, SearchResult,
+    Triple, UnpinRequest, Version, VersionsRequest, WhoAmIRequest, WriteReply, WriteRequest,
 };
 use tabellion_server::status;
 use tonic::codegen::{Service, http};
@@ -287,9 +287,15 @@ impl Transport for Grpc {
     }
 
     async fn whoami(&self, key: &str) -> Outcome {
-        outcome(self.client().who_am_i(with_key(key, WhoAmIRequest {})).await, |who| {
+        outcome(self.client().who_am_i(with_key(key, WhoAmIRequest::default())).await, |who| {
             let named = |named: Option<Named>| named.map(|named| json!({"id": named.id, "name": named.name}));
-            json!({"tenant": who.tenant, "user": named(who.user), "agent": named(who.agent), "role": who.role})
+            let limits = who.limits.unwrap();
+            let rate = |one: &LayerRate| json!({"layer": one.layer, "used": one.used, "limit": one.limit});
+            let queued = limits.queued.map(|one| json!({"used": one.used, "limit": one.limit}));
+            let rates: Vec<Value> = limits.writes_per_minute.iter().map(rate).collect();
+            json!({"tenant": who.tenant, "user": named(who.user), "agent": named(who.agent), "role": who.role,
+                   "limits": {"exempt": limits.exempt, "writes_per_minute": rates, "queued": queued,
+                              "session_writes_max": limits.session_writes_max}})
         })
     }
 }

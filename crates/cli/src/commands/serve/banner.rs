@@ -29,8 +29,7 @@ impl Banner {
         let made = ready.first_start.as_ref().map(|first| first.admin_key.as_str());
         if output.is_json() {
             let key = made.filter(|_| !self.has_given_key);
-            let banner =
-                json!({"url": url, "data": self.data, "first_start": made.is_some(), "admin_key": key});
+            let banner = json!({"url": url, "data": self.data, "first_start": made.is_some(), "admin_key": key, "warnings": ready.warnings});
             return output.line(banner);
         }
         output.line(format!(
@@ -39,6 +38,9 @@ impl Banner {
             env!("CARGO_PKG_VERSION")
         ))?;
         output.line(format!("data in {}; stop with Ctrl-C", self.data.display()))?;
+        for warning in &ready.warnings {
+            output.line(format!("warning: {warning}"))?;
+        }
         match made {
             Some(key) => output.line(self.first_steps(key, &url)),
             None => Ok(()),

@@ -387,6 +387,13 @@ fn secrets() {
     check(
         Class::Secret,
         &[
+            "password: <<hunter2>>",
+            "the wifi passphrase is <<blue-42-fish>>",
+            "DB_PWD=<<swordfish>>",
+            "Passwort: <<geheim>>",
+            "api_key=<<a1b2c3d4>>",
+            "authorization: bearer <<abc12345.def>>",
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIB\n-----END RSA PRIVATE KEY-----",
             "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
             "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
             "sk_live_4eC39HqLyjWDarjtT1zdp7dc",
@@ -410,6 +417,10 @@ fn secrets() {
             "\"<<dG9rZW4tMTIzNDU2Nzg5MA>>\"",
         ],
         &[
+            "the password is required to log in",
+            "passwords expire after 90 days",
+            "max token: 128000",
+            "the secret is that we bake twice",
             "internationalization",
             "compute_relative_similarity_matrix",
             "AbstractSingletonProxyFactoryBean",

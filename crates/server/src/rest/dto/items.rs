@@ -288,6 +288,10 @@ pub(crate) struct DeferredBody {
     pub(crate) retry_after: Option<String>,
     /// Nothing: a write that waits has no faults.
     pub(crate) errors: Vec<FaultBody>,
+    /// What is known and speaks against it, where that is why it waits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) contradictions: Vec<ContradictionBody>,
 }
 
 /// What became of a held write: memory, or nothing.
@@ -412,7 +416,8 @@ pub(crate) struct ItemBody {
     /// Where in the log it was read.
     #[schema(value_type = TokenText)]
     pub(crate) token: String,
-    /// What else the caller may see that speaks against it; only where one item is read, and only if there is any.
+    /// What else the caller may see that speaks against it: of all that is known where one item is read, of the other results
+    /// in a search. Only if there is any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) contradictions: Vec<ContradictionBody>,
@@ -424,6 +429,10 @@ pub(crate) struct ItemBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<QuarantineBody>, nullable = false)]
     pub(crate) quarantine: Option<QuarantineBody>,
+    /// Its copy in the shared pool, for a private item that was shared as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ItemIdText>, nullable = false)]
+    pub(crate) shared_id: Option<String>,
 }
 
 /// A cited source, as it is kept.

@@ -307,6 +307,49 @@ pub(crate) struct WhoAmIBody {
     /// What the user may administer.
     #[schema(value_type = RoleWord)]
     pub(crate) role: &'static str,
+    /// How much the caller may write, and how much of it is used.
+    pub(crate) limits: AllowanceBody,
+}
+
+/// How much a user may write through an agent. It is told to the two of them alone.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Allowance)]
+pub(crate) struct AllowanceBody {
+    /// No rate and no budget holds for the caller, who may import.
+    pub(crate) exempt: bool,
+    /// Writes of the last minute, by layer. What goes beyond is kept and committed by itself.
+    pub(crate) writes_per_minute: Vec<LayerRateBody>,
+    /// Writes of the session that `session_id` names, if it names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) session: Option<UsedBody>,
+    /// Writes of any one session at most.
+    pub(crate) session_writes_max: u32,
+    /// Writes that wait for their turn.
+    pub(crate) queued: UsedBody,
+}
+
+/// Writes of the last minute in one layer.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = LayerRate)]
+pub(crate) struct LayerRateBody {
+    /// The layer.
+    #[schema(value_type = LayerWord)]
+    pub(crate) layer: &'static str,
+    /// So many are used.
+    pub(crate) used: u32,
+    /// So many may be used.
+    pub(crate) limit: u32,
+}
+
+/// How much of something is used, and how much of it there is.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Used)]
+pub(crate) struct UsedBody {
+    /// So much is used.
+    pub(crate) used: u32,
+    /// So much may be used.
+    pub(crate) limit: u32,
 }
 
 /// An id and its name.

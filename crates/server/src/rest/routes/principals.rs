@@ -6,7 +6,7 @@ use crate::refusal::RefusalBody;
 use crate::rest::body::AdminBody;
 use crate::rest::call::Authenticated;
 use crate::rest::dto::*;
-use crate::rest::params::NoParams;
+use crate::rest::params::{NoParams, Params};
 use crate::rest::path::{Id, UserVerb, Verbed};
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
@@ -323,12 +323,15 @@ pub(crate) async fn revoke_key(
 /// Tell who the caller is
 #[utoipa::path(
     get, path = "/v1/whoami", tag = "principals",
+    params(("session_id" = Option<String>, Query, description = "a session whose writes are counted as well, as writes name it")),
     responses((status = 200, description = "the caller", body = WhoAmIBody))
 )]
 pub(crate) async fn whoami(
     State(app): State<Arc<App>>,
     Authenticated(call): Authenticated,
-    _: NoParams,
+    mut params: Params,
 ) -> Answer<WhoAmIBody> {
-    Ok(Json(app.engine().whoami(&call).await?.into()))
+    let session = params.text("session_id");
+    params.finish()?;
+    Ok(Json(app.engine().whoami(&call, session.as_deref()).await?.into()))
 }

@@ -89,6 +89,22 @@ def test_while_the_model_is_away_nothing_is_lost(bin, tmp_path, model):
         assert SECRET not in server.log and KEY not in server.log and "panicked" not in server.log
 
 
+def test_what_has_no_vector_yet_is_ranked_by_what_its_words_suggest(bin, tmp_path, model):
+    """A fact that was written just now and says all that is asked for comes first in a hybrid search, though others have vectors
+    near the question and it has none."""
+    near = [1.0] + [0.0] * 7
+    known = [f"The reed study has {number} rafts" for number in range(6)]
+    model.vectors = dict.fromkeys(known, near)
+    with Server(bin, tmp_path / "data", env={**model.env(SECONDS_MAX="1"), **SOON}) as server:
+        ana = new_caller(server)
+        items = {ana.write(text)["id"] for text in known}
+        until(lambda: with_vector(ana, model) == items)
+        model.down()
+        new = ana.write("The target for the reed study is 660 samples")["id"]
+        asked = {"query": "what is the target for the reed study", "vector": near, "mode": "hybrid"}
+        assert ana.ask("POST", "/v1/search", asked)["results"][0]["id"] == new
+
+
 def test_a_slow_model_keeps_nobody_waiting(bin, tmp_path, model):
     """A model that takes 30 s costs a search its own short patience, a write nothing, a stop little."""
     model.answers = "slow"

@@ -161,7 +161,8 @@ struct Candidate {
 struct Known {
     /// How strongly it holds each word.
     strengths: Vec<f64>,
-    cosine: f64,
+    /// Nothing without a vector, which what was written just now may not have yet.
+    cosine: Option<f64>,
 }
 
 struct Pool {
@@ -207,7 +208,7 @@ impl Pool {
     fn sum_up(&mut self, places: &Places<'_>) {
         for candidate in &self.candidates {
             let Some(session) = places.index.sessions.session_of(candidate.row) else { continue };
-            let cosine = self.known.get(&candidate.row).map_or(0.0, |known| known.cosine);
+            let Some(cosine) = self.cosine(candidate.row) else { continue };
             let nearest = self.sessions.entry(session).or_insert(cosine);
             *nearest = nearest.max(cosine);
         }
@@ -217,17 +218,23 @@ impl Pool {
         self.weights.iter().zip(strengths).map(|(weight, strength)| weight * strength).sum()
     }
 
-    fn cosine(&self, row: Row) -> f64 {
-        self.known.get(&row).map_or(0.0, |known| known.cosine)
+    fn cosine(&self, row: Row) -> Option<f64> {
+        self.known.get(&row).and_then(|known| known.cosine)
+    }
+
+    /// The nearest meaning of any candidate.
+    fn nearest(&self) -> f64 {
+        let cosines = self.candidates.iter().filter_map(|candidate| self.cosine(candidate.row));
+        cosines.fold(0.0, f64::max)
     }
 }
 
-fn cosine(places: &Places<'_>, question: &Question<'_>, row: Row) -> f64 {
-    let (Some(vectors), Some(asked)) = (places.vectors, question.vector) else { return 0.0 };
-    let vector = vectors.vector(row).unwrap_or_default();
+fn cosine(places: &Places<'_>, question: &Question<'_>, row: Row) -> Option<f64> {
+    let vector = places.vectors?.vector(row)?;
+    let asked = question.vector?;
     let root = places.roots.get(row as usize).copied().unwrap_or(UNWEIGHED);
     // The weights were chosen where nothing is known of any text, so what counts as much as such a one counts in full.
-    f64::from(dot(vector, asked)) * f64::from(root) / f64::from(UNWEIGHED)
+    Some(f64::from(dot(vector, asked)) * f64::from(root) / f64::from(UNWEIGHED))
 }
 
 /// The sum of products. In lanes, which the compiler turns into vector instructions.
@@ -257,10 +264,10 @@ impl Scoring<'_> {
 
     fn all(&self) -> Vec<Relevant> {
         let words = self.words();
-        let most = self.most();
+        let (most, nearest) = (self.most(), self.pool.nearest());
         let one = |(candidate, words): (&Candidate, f64)| Relevant {
             row: candidate.row,
-            relevance: ((words + self.meaning(candidate) + self.circumstances(candidate)) / most)
+            relevance: ((words + self.meaning(candidate, words / WORDS * nearest) + self.circumstances(candidate)) / most)
                 .clamp(0.0, 1.0),
         };
         self.pool.candidates.iter().zip(words).map(one).collect()
@@ -303,11 +310,12 @@ impl Scoring<'_> {
         self.pool.weighed(&strongest)
     }
 
-    /// What is not there, a neighbour or a session, is taken to mean what the text means.
-    fn meaning(&self, candidate: &Candidate) -> f64 {
-        let own = self.pool.cosine(candidate.row);
+    /// What is not there, a neighbour or a session, is taken to mean what the text means; a text that has no vector yet, what its
+    /// words suggest.
+    fn meaning(&self, candidate: &Candidate, suggested: f64) -> f64 {
+        let own = self.pool.cosine(candidate.row).unwrap_or(suggested);
         let near = |side: &Vec<Row>| match side.first() {
-            Some(row) if self.uses(Knob::Neighbours) => self.pool.cosine(*row),
+            Some(row) if self.uses(Knob::Neighbours) => self.pool.cosine(*row).unwrap_or(own),
             _ => own,
         };
         let session = self.places.index.sessions.session_of(candidate.row);

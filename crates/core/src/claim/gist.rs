@@ -6,6 +6,9 @@
 
 mod clause;
 mod compare;
+mod facet_rules;
+mod facet_tables;
+mod facets;
 mod reader;
 mod relations;
 mod tables;
@@ -16,6 +19,7 @@ pub(super) use compare::{Conflict, conflict};
 use super::quantity::Value;
 use super::words::Sentence;
 use crate::text::Analyser;
+use facets::Facet;
 use reader::read;
 use relations::Relation;
 
@@ -161,6 +165,12 @@ pub(super) struct Gist {
     /// Terms that are identifiers: with a digit, an underscore or the like.
     #[n(7)]
     pub(super) identifiers: Vec<u32>,
+    /// Attributes whose values exclude one another.
+    #[n(8)]
+    pub(super) facets: Vec<Facet>,
+    /// What it says it is for, as a range of terms: "for contracts", "when travelling".
+    #[n(9)]
+    pub(super) aim: Option<(u8, u8)>,
 }
 
 impl Gist {

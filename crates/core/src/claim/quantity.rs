@@ -33,7 +33,7 @@ const PERCENT: u8 = 1;
 pub(super) const ORDINAL: u8 = 2;
 pub(super) const VERSION: u8 = 3;
 const LENGTH: u8 = 4;
-const MASS: u8 = 5;
+pub(super) const MASS: u8 = 5;
 pub(super) const DURATION: u8 = 6;
 const DATA: u8 = 7;
 const TEMPERATURE: u8 = 8;
@@ -85,6 +85,11 @@ impl Value {
     }
 
     /// A date, a weekday, a time of day.
+    /// Whether it is an amount of money.
+    pub(super) fn is_price(&self) -> bool {
+        (DOLLAR..=YEN).contains(&self.dim)
+    }
+
     pub(super) fn is_time(&self) -> bool {
         self.dim >= TIMES
     }

@@ -1,10 +1,15 @@
 //! Where clauses begin and end, and what single words do in them.
 
 use super::relations;
-use super::tables::PEOPLE;
+use super::tables::{BASE_VERBS, NOTES, PEOPLE, REPORTS};
 use super::vocabulary::{WORDS, stem_of};
 use crate::claim::lexicon::{Role, lexicon};
 use crate::claim::words::Word;
+
+/// Words of a report that stands before what is reported.
+const REPORT_MAX: usize = 8;
+/// Words before the colon of a label.
+const LABEL_MAX: usize = 7;
 
 /// "A friend of mine", "a customer": one of many.
 pub(super) fn is_person(words: &[Word]) -> bool {
@@ -54,10 +59,18 @@ pub(super) fn denied_adjective(word: &str) -> Option<&str> {
     (rest.len() >= 6 && ["able", "ible", "ective"].iter().any(|end| rest.ends_with(end))).then_some(rest)
 }
 
-/// "cut his leave short", "cut the vendor loose".
-pub(super) fn cuts_short(words: &[Word], at: usize) -> bool {
-    let ends = |word: &Word| matches!(word.text.as_str(), "short" | "loose" | "off");
-    phrase_is(words, at, &["cut"]) && words.iter().skip(at + 1).take(4).any(ends)
+/// "cut his leave short", "gave swimming up", "switched the sync off".
+pub(super) fn ends_apart(words: &[Word], at: usize) -> bool {
+    let last: &[&str] = match words.get(at).map_or("", |word| word.text.as_str()) {
+        "cut" => &["short", "loose", "off"],
+        "gave" | "given" => &["up"],
+        "turned" | "switched" | "called" | "took" | "taken" | "broke" | "laid" => &["off"],
+        "shut" | "closed"  => &["down"],
+        "phased" | "ruled" => &["out"],
+        "threw" | "put" => &["away"],
+        _ => return false,
+    };
+    words.iter().skip(at + 1).take(4).take_while(|word| !word.stop || last.contains(&word.text.as_str())).any(|word| last.contains(&word.text.as_str()))
 }
 
 /// Whether a denial is said of something that need not be so: "when there are no seats", "encourages him not to give up".
@@ -119,6 +132,36 @@ pub(super) fn clause_start(words: &[Word], at: usize) -> usize {
     (0..=at).rev().find(starts).unwrap_or(0)
 }
 
+/// Whether a verb must come before this word.
+fn is_auxiliary(text: &str) -> bool {
+    matches!(text, "may" | "must" | "can" | "should" | "shall" | "have" | "are" | "need" | "get" | "do" | "were" | "will" | "cannot")
+}
+
+/// Where the words begin that tell what a sentence is about: behind "for dinner bookings:", "on flights", "the tests show that".
+pub(super) fn subject_start(words: &[Word], verb: usize) -> usize {
+    let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
+    let reported = (1..words.len().min(REPORT_MAX)).find(|at| {
+        text(*at) == "that" && text(at - 1) != "so" && words.get(..*at).is_some_and(|front| front.iter().any(|word| REPORTS.split_whitespace().any(|verb| verb == word.text)))
+    });
+    if let Some(that) = reported {
+        return that + 1;
+    }
+    let behind_label = |at: usize| words.get(at + 1..).is_some_and(|rest| (0..rest.len()).any(|place| is_verb(rest, place)));
+    let label = (0..words.len().min(LABEL_MAX)).find(|at| text(*at) == ":");
+    let preposition = |word: &str| matches!(word, "for" | "when" | "on" | "in" | "during" | "at" | "while" | "whenever" | "with" | "after" | "before" | "since" | "as" | "per" | "by" | "until" | "from");
+    if let Some(label) = label.filter(|at| *at <= verb && behind_label(*at) && (preposition(text(0)) || NOTES.split_whitespace().any(|note| note == text(0)))) {
+        return label + 1;
+    }
+    if !preposition(text(0)) {
+        return 0;
+    }
+    let opens = |at: &usize| {
+        words.get(at - 1).is_some_and(|before| before.stop)
+            || (*at > 1 && matches!(text(*at), "the" | "a" | "an" | "my" | "our" | "his" | "her" | "their" | "we" | "i" | "he" | "she" | "they" | "it" | "user") && !preposition(text(at - 1)))
+    };
+    (2..verb.min(words.len())).find(opens).unwrap_or(0)
+}
+
 /// Whether the verb of a clause may stand here.
 pub(super) fn is_verb(words: &[Word], at: usize) -> bool {
     let Some(word) = words.get(at) else { return false };
@@ -132,6 +175,16 @@ pub(super) fn is_verb(words: &[Word], at: usize) -> bool {
     let after_user =
         at <= 2 && matches!(before, "user" | "client" | "customer" | "patient" | "team" | "guest");
     if after_user && text.ends_with('s') && !text.ends_with("ss") && lexicon().surface(text).is_none() {
+        return true;
+    }
+    let next = words.get(at + 1).map_or("", |word| word.text.as_str());
+    // "Team leads may": a noun, for the verb is still to come.
+    let noun = lexicon().surface(text).is_none() && is_auxiliary(next) && text.ends_with('s');
+    if noun || (word.capital && at > 0 && relations::is_verb(text)) {
+        return false;
+    }
+    let plural = before.ends_with('s') && !word.stop && at > 0 && BASE_VERBS.split_whitespace().any(|verb| verb == text);
+    if plural {
         return true;
     }
     match lexicon().surface(text) {

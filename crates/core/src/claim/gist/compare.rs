@@ -6,7 +6,7 @@ use super::{
     MEASURED, MOMENT, NAME, ON_A_DAY, ONE_OF, ORDER, SCOPE, SOME, SUBJECT, Side, TIME, TOPICAL, Term, WEAK,
 };
 use crate::claim::places::is_wide;
-use crate::claim::quantity::{CLOCK, COUNT, DAY, MARK_MOST, Value};
+use crate::claim::quantity::{CLOCK, COUNT, DAY, DURATION, MARK_MOST, MASS, Value};
 
 /// How two gists contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +32,7 @@ pub(in crate::claim) fn conflict(known: &Gist, new: &Gist) -> Option<Conflict> {
     }
     let pair = Pair::of(known, new);
     if pair.strong.is_empty() {
-        return None;
+        return pair.may_differ_by_attribute().then_some(Conflict::Opposite);
     }
     if pair.ended() {
         return Some(Conflict::Ended);
@@ -44,7 +44,7 @@ pub(in crate::claim) fn conflict(known: &Gist, new: &Gist) -> Option<Conflict> {
     if new.has(ADDS_TO) || told {
         return None;
     }
-    if pair.opposite() {
+    if pair.opposite() || pair.attribute_differs() {
         return Some(Conflict::Opposite);
     }
     if let Some(found) = pair.amount() {
@@ -56,24 +56,26 @@ pub(in crate::claim) fn conflict(known: &Gist, new: &Gist) -> Option<Conflict> {
     pair.place().then_some(Conflict::Place)
 }
 
+/// What is taken at a time weighs less.
+const DOSE_MAX_KILOGRAMS: f64 = 0.01;
 /// The axes of the table of this module are below it.
 const OWN_AXES: u32 = 1_000;
 
 /// Two gists and what they share.
-struct Pair<'a> {
-    known: &'a Gist,
-    new: &'a Gist,
+pub(super) struct Pair<'a> {
+    pub(super) known: &'a Gist,
+    pub(super) new: &'a Gist,
     /// Words of both that say which thing is meant.
-    strong: Vec<u32>,
+    pub(super) strong: Vec<u32>,
     /// Words of both that only tell parts apart or say little.
     weak: Vec<u32>,
     /// They name different parts of a thing.
-    scopes_differ: bool,
+    pub(super) scopes_differ: bool,
     /// Each names a name that the other does not.
-    names_differ: bool,
+    pub(super) names_differ: bool,
 }
 
-fn holds(terms: &[Term], hash: u32) -> bool {
+pub(super) fn holds(terms: &[Term], hash: u32) -> bool {
     terms.iter().any(|term| term.hash() == hash)
 }
 
@@ -165,7 +167,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Each has an identifier that the other has not.
-    fn identifiers_differ(&self) -> bool {
+    pub(super) fn identifiers_differ(&self) -> bool {
         let lacks = |a: &Gist, b: &Gist| a.identifiers.iter().any(|one| !b.identifiers.contains(one));
         lacks(self.known, self.new) && lacks(self.new, self.known)
     }
@@ -202,15 +204,16 @@ impl<'a> Pair<'a> {
         let shared: Vec<u32> = words.iter().filter(|term| said(term)).map(|term| term.hash()).collect();
         let missing = words.len() - shared.len();
         let first = words.first().is_some_and(|term| shared.contains(&term.hash()));
+        let all_said = missing == 0 && shared.len() >= 2;
         let near = missing == 0
             || (words.len() >= 3 && missing == 1 && first)
             || (!kinds.is_empty() && missing <= 1);
         let only_kinds = kinds.is_empty();
         let all: Vec<u32> = shared.into_iter().chain(kinds).collect();
         let person = missing == 0 && self.same_person();
-        let within = if words.len() >= 3 || !only_kinds { all.len().saturating_sub(1) } else { 0 };
+        let within = if words.len() >= 3 || !only_kinds || all_said { all.len().saturating_sub(1) } else { 0 };
         let context = self.beside(&all) + within + usize::from(person);
-        !all.is_empty() && near && context >= 1 && self.same_subject()
+        !all.is_empty() && near && context >= 1 && (self.same_subject() || (all_said && (says.has(ALL) || !self.are_two_things())))
     }
 
     /// One opposite differs, of the same thing.
@@ -239,7 +242,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Both are about the user, or about whoever says it.
-    fn same_person(&self) -> bool {
+    pub(super) fn same_person(&self) -> bool {
         let user = |gist: &Gist, hash: u32| {
             gist.terms.iter().any(|term| term.hash() == hash && term.is(WEAK) && term.is(SUBJECT))
         };
@@ -271,14 +274,14 @@ impl<'a> Pair<'a> {
     }
 
     /// Both name days, and others, and not the one day on which something ends.
-    fn other_days(&self) -> bool {
+    pub(super) fn other_days(&self) -> bool {
         let days = |gist: &'a Gist| gist.amounts.iter().filter(|one| one.value.family() == DAY);
         let apart = days(self.known).any(|one| days(self.new).any(|other| one.value.is_apart(&other.value)));
         apart && !(self.known.has(ON_A_DAY) && self.new.has(ON_A_DAY))
     }
 
     /// The same words but for one that tells two things apart: "starts work", "starts lunch".
-    fn are_two_things(&self) -> bool {
+    pub(super) fn are_two_things(&self) -> bool {
         let own = |gist: &Gist, other: &Gist, but: u8| -> Vec<u32> {
             let says_side = |hash: u32| gist.sides.iter().any(|side| side.word == hash);
             let sides = |term: &&Term| {
@@ -325,7 +328,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Enough words of both, for their length. What both say in other ways may count as one more.
-    fn near(&self, least: usize, more: bool) -> bool {
+    pub(super) fn near(&self, least: usize, more: bool) -> bool {
         let count = |gist: &Gist| {
             let mut words: Vec<u32> = gist
                 .terms
@@ -349,7 +352,7 @@ impl<'a> Pair<'a> {
     }
 
     /// What the one is about is a word of the other.
-    fn same_subject(&self) -> bool {
+    pub(super) fn same_subject(&self) -> bool {
         let subject = |gist: &Gist| -> Vec<u32> {
             gist.terms
                 .iter()
@@ -364,8 +367,13 @@ impl<'a> Pair<'a> {
         meets(&a, self.new) && meets(&b, self.known)
     }
 
+    /// What one is about has a name that the other does not know.
+    fn has_other_name(&self) -> bool {
+        subject_lacks(self.known, self.new) || subject_lacks(self.new, self.known)
+    }
+
     /// What one of the two is about is a word of the other.
-    fn meets_subject(&self) -> bool {
+    pub(super) fn meets_subject(&self) -> bool {
         let meets = |gist: &Gist, other: &Gist| {
             gist.terms
                 .iter()
@@ -424,9 +432,34 @@ impl<'a> Pair<'a> {
             && !other_days
             && !once(self.known)
             && !once(self.new)
-            && self.near(2, limits || dates)
-            && (dates || self.same_head());
+            && self.near(2, limits || dates || self.same_dose())
+            && (dates || self.same_head() || self.same_attribute())
+            && !(self.has_price() && !time && self.durations_differ());
         differ.then_some(if time { Conflict::Time } else { Conflict::Amount })
+    }
+
+    /// An attribute with one value is told of the same name: "the budget of Lark".
+    fn same_attribute(&self) -> bool {
+        let attribute = self.strong.iter().any(|hash| is_attribute(Term::new(*hash, 0)));
+        let named = |hash: &u32| self.known.terms.iter().any(|term| term.hash() == *hash && term.is(NAME));
+        attribute && self.strong.iter().any(named)
+    }
+
+    /// Both give so much of a thing that is taken, and both are about the same person.
+    fn same_dose(&self) -> bool {
+        let dose = |gist: &Gist| gist.amounts.iter().any(|one| one.value.dim == MASS && one.value.high < DOSE_MAX_KILOGRAMS);
+        dose(self.known) && dose(self.new)
+    }
+
+    /// One names a price.
+    fn has_price(&self) -> bool {
+        self.known.amounts.iter().chain(&self.new.amounts).any(|one| one.value.is_price())
+    }
+
+    /// "A 60-minute lesson", "a 90-minute lesson": two things.
+    fn durations_differ(&self) -> bool {
+        let of = |gist: &'a Gist| gist.amounts.iter().filter(|one| one.value.dim == DURATION);
+        of(self.known).any(|one| of(self.new).any(|other| one.value.is_apart(&other.value)))
     }
 
     /// What the one is about first is a word of the other.
@@ -435,7 +468,8 @@ impl<'a> Pair<'a> {
             gist.terms.iter().find(|term| !term.is(WEAK | SCOPE | KIND)).map(|term| term.hash())
         };
         let meets = |head: Option<u32>, gist: &Gist| head.is_none_or(|hash| holds(&gist.terms, hash));
-        (meets(head(self.known), self.new) || meets(head(self.new), self.known)) && self.same_subject()
+        (meets(head(self.known), self.new) || meets(head(self.new), self.known))
+            && (self.same_subject() || (self.meets_subject() && !self.has_other_name()))
     }
 
     /// Where a limit is meant, "up to 25 MB" is 25 MB.
@@ -482,7 +516,7 @@ impl<'a> Pair<'a> {
             && (self.new.has(AGAIN) || self.new.has(CHANGE))
             && !other
             && noun
-            && (subject(self.known, self.new) || subject(self.new, self.known))
+            && (subject(self.known, self.new) || subject(self.new, self.known) || (self.strong.len() >= 2 && !self.are_two_things()))
     }
 
     /// Both name a time of day, and another one.
@@ -492,7 +526,7 @@ impl<'a> Pair<'a> {
     }
 
     /// A word that begins with a small letter wherever that can be seen.
-    fn is_no_name(&self, hash: u32) -> bool {
+    pub(super) fn is_no_name(&self, hash: u32) -> bool {
         let plain = |gist: &Gist| gist.terms.iter().any(|term| term.hash() == hash && !term.is(NAME));
         plain(self.known) || plain(self.new)
     }

@@ -1,8 +1,9 @@
 //! Reads a text into its gist, sentence by sentence.
 
+use super::facets;
 use super::clause::{
-    clause_end, clause_start, cuts_short, denied_adjective, is_aside, is_person, is_verb, opens_with_name,
-    parts, phrase_is,
+    clause_end, clause_start, ends_apart, denied_adjective, is_aside, is_person, is_verb, opens_with_name,
+    parts, phrase_is, subject_start,
 };
 use super::tables::LANGUAGES;
 use super::vocabulary::{WORDS, phrase_at, stem_of};
@@ -85,7 +86,10 @@ impl Reader<'_> {
         // A note without a verb is about its first words.
         let verb = verb.unwrap_or_else(|| places.get(NOTE_SUBJECT).copied().unwrap_or(words.len()));
         if first == 0 {
-            self.mark(first, &places, SUBJECT, |place| place < verb);
+            let start = subject_start(words, verb);
+            let verb = if start > verb { (start..words.len()).find(|at| is_verb(words, *at)).unwrap_or(verb) } else { verb };
+            let any = places.iter().any(|place| *place >= start && *place < verb);
+            self.mark(first, &places, SUBJECT, |place| place < verb && (place >= start || !any) );
         }
         if matches!(opening, "for" | "when" | "on" | "in" | "during" | "at" | "while" | "whenever" | "with")
             && self.gist.lead.is_none()
@@ -97,11 +101,37 @@ impl Reader<'_> {
         self.denials(words, first, &places);
         self.endings(words, first, &places);
         self.opposites(words, verb);
+        self.facets(words);
+        self.aim(words, first, &places);
         if self.gist.relations.len() < RELATIONS_MAX {
             let found = relations::relations(words, first, &places, &self.gist.terms);
             self.gist.relations.extend(found);
             self.gist.relations.truncate(RELATIONS_MAX);
         }
+    }
+
+    fn facets(&mut self, words: &[Word]) {
+        let mut found = std::mem::take(&mut self.gist.facets);
+        facets::read(words, &mut found, |text| self.object(text));
+        self.gist.facets = found;
+    }
+
+    /// What a sentence says that it is for, behind its verb.
+    fn aim(&mut self, words: &[Word], first: usize, places: &[usize]) {
+        let Some(at) = words.iter().skip(1).position(|word| matches!(word.text.as_str(), "for" | "when" | "during" | "while" | "if")) else { return };
+        let (from, to) = (at + 1, clause_end(words, at + 1));
+        let start = first + places.iter().take_while(|place| **place < from).count();
+        let end = first + places.iter().take_while(|place| **place < to).count();
+        if end > start && self.gist.aim.is_none() {
+            self.gist.aim = Some((start as u8, end as u8));
+        }
+    }
+
+    /// The hash of a word that can be the object of a verb.
+    fn object(&mut self, text: &str) -> Option<u32> {
+        let stem = self.stem(text);
+        let plain = lexicon().surface(text).is_none() && !WORDS.light.contains(&stem) && !WORDS.scopes.contains(text);
+        (plain && text.contains(char::is_alphabetic)).then(|| hash24(&stem))
     }
 
     fn mark(&mut self, first: usize, places: &[usize], marks: u8, is_there: impl Fn(usize) -> bool) {
@@ -116,7 +146,7 @@ impl Reader<'_> {
         let first = self.gist.terms.is_empty() || clause_start(words, at) == 0;
         let Some(word) = words.get(at) else { return };
         let text = word.text.as_str();
-        if phrase_at(&WORDS.hedged, words, at) > 0 {
+        if phrase_at(&WORDS.hedged, words, at) > 0 && first {
             self.gist.cues |= HEDGE;
         }
         let last = word.stop || at + 1 == words.len();
@@ -155,10 +185,13 @@ impl Reader<'_> {
             "some" | "several" | "many" | "few" | "most" | "half" | "certain" if at <= 1 => {
                 self.gist.cues |= SOME
             }
+            "is" | "are" | "am" | "has" | "have" | "do" | "does" | "can" | "must" | "may" | "should" => {
+                self.present += 1;
+            }
             _ if !first => {}
             "was" | "were" | "did" | "had" => self.past += 1,
-            "is" | "are" | "am" | "has" | "have" | "do" | "does" | "can" | "must" | "may" | "should"
-            | ":" => {
+            ":" => self.present += 1,
+            "asked" | "told" if words.iter().skip(at + 1).take(4).any(|word| matches!(word.text.as_str(), "to" | "not" | "never")) => {
                 self.present += 1;
             }
             _ if at > 0 && text.ends_with("ed")
@@ -294,7 +327,8 @@ impl Reader<'_> {
         if WORDS.light.contains(&stem) {
             marks |= WEAK;
         }
-        if WORDS.due.contains(&stem) {
+        let runs_out = matches!(text, "runs" | "run") && words.get(at + 1).is_some_and(|next| next.text == "out");
+        if WORDS.due.contains(&stem) || runs_out {
             self.gist.cues |= ON_A_DAY;
         }
         if lexicon().is_measured(&stem) {
@@ -366,7 +400,7 @@ impl Reader<'_> {
 
     fn endings(&mut self, words: &[Word], first: usize, places: &[usize]) {
         for at in 0..words.len() {
-            let after = phrase_at(&WORDS.ends_after, words, at).max(usize::from(cuts_short(words, at)));
+            let after = phrase_at(&WORDS.ends_after, words, at).max(usize::from(ends_apart(words, at)));
             let before = |back: usize| at.checked_sub(back).and_then(|at| words.get(at));
             let negated = (1..=2)
                 .any(|back| before(back).is_some_and(|word| word.text == "not" || word.text == "never"));

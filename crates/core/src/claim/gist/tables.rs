@@ -13,7 +13,7 @@ pub(super) const LIGHT: &str = "user client customer team people person day week
 /// Words that tell which part, place, time or sort of a thing a statement is about: two statements with different ones are
 /// about different parts.
 pub(super) const SCOPES: &str = "staging stage prod production dev development test testing testers local qa canary preview sandbox \
-    internal internally external public p50 p75 p90 p95 p99 min max minimum maximum mean median average peak total resting monday tuesday \
+    internal internally external public p50 p75 p90 p95 p99 min max minimum maximum mean median average peak resting monday tuesday \
     wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays \
     weekday weekdays weekend weekends january february march april june july august september october \
     november december spring summer autumn winter morning mornings afternoon afternoons evening evenings night nights lunch lunchtime \
@@ -63,7 +63,7 @@ pub(super) const HEDGED: &str = "plan to|plans to|planned to|planning to|plannin
     suspected|suspect|thinks|think|thought|believe|believes|believed|claims|claimed|suggested|suggests|proposes|proposed|if|unless|\
     whether|wish|wishes|dream|dreams|dreaming|tentatively|ideally|tempted|rumour|rumor|allegedly|reportedly|supposedly|toyed|\
     mentioned|expects|expected|looking at|looking into|looking for|try to|tries to|trying to|soon|eventually|someday|one day|\
-    interested in|curious about|may move|may switch|tends to|used to|going to|will|when he|when she|when they|promised";
+    interested in|curious about|may move|may switch|tends to|going to|when he|when she|when they";
 
 /// Words by which a statement adds to another, or makes an exception to it.
 pub(super) const ADDS: &str = "also|too|additionally|besides|another|as well|exception|exceptionally|temporarily|twice|\
@@ -82,7 +82,7 @@ pub(super) const ENDS_AFTER: &str = "no longer|not any longer|stopped|stop|quit|
 /// What ends or replaces whatever stands before it.
 pub(super) const ENDS_BEFORE: &str = "was shut down|was cancelled|was canceled|was retired|was decommissioned|was removed|was replaced|\
     was discontinued|was sold|was dropped|was abandoned|was scrapped|was moved|was taken down|was turned off|was switched off|was deleted|\
-    account was closed|was reassigned|was dissolved|was gone|was dead|was over|was out|was history|was lifted|was revoked|was no more|\
+    account was closed|contract ended|contract was ended|contract ran out|contract has ended|was ended|was reassigned|was dissolved|was gone|was dead|was over|was out|was history|was lifted|was revoked|was no more|\
     was obsolete|was relocated|was phased out|was swapped|was superseded|was let go|was off the table|was deprecated|was stopped|was finished|\
     was outdated|was wrong|was invalid|was void|was archived|was withdrawn|was suspended|was rescinded|was broken up|was laid off|\
     has ended|has expired|expired|has lapsed|lapsed|fell through|no longer exists|went away|has left|cut short|called off|\
@@ -93,7 +93,7 @@ pub(super) const ENDS_BEFORE: &str = "was shut down|was cancelled|was canceled|w
 /// Words by which a statement says that something is different from before.
 pub(super) const CHANGES: &str = "now|no longer|any more|anymore|moved|switched|changed|as of|instead|since|replaced|raised|lowered|increased|\
     reduced|bumped|cut|extended|shortened|doubled|halved|from now on|migrated|gone over|relocated|became|become|took over|\
-    taken over|renamed|rewritten|ported|converted|transferred|reassigned|promoted|swapped|dropped|postponed|pushed|brought forward|rescheduled|updated|upgraded|downgraded|upgraded to|went up|goes up|rose|dropped|\
+    taken over|renamed|rewritten|ported|converted|transferred|reassigned|promoted|swapped|dropped|postponed|pushed back|pushed to|rebooked|stop|from here on|no more|gone|reversed|reverted|renegotiated|from next|since then|retrained|is over|banned|lifted|abolished|ended|retired|quit|sold|lapsed|churned|terminated|withdrawn|scrapped|stepped down|gave up|given up|dissolved|settled|asked us to|by now|brought forward|rescheduled|updated|upgraded|downgraded|upgraded to|went up|goes up|rose|dropped|\
     went down|starting|effective|cancelled|shut down|handed|these days|nowadays|finally|actually|correction|currently|at present|has left";
 
 /// Words with one meaning here: the first stands for all.
@@ -101,7 +101,7 @@ pub(super) const SAME: &[&str] = &[
     "limit cap ceiling quota maximum allowance",
     "price cost fee pricing charge rate",
     "document documentation doc docs",
-    "teach teacher teaches taught",
+    "teach teacher teaches taught lecturer instructor lectures",
     "mother mum mom mama mummy",
     "father dad papa daddy",
     "child kid children kids",
@@ -129,7 +129,7 @@ pub(super) const SAME: &[&str] = &[
     "encourage encouraged",
     "accident accidents",
     "garage garages",
-    "answer answers answered reply replies replied",
+    "answer answers answered reply replies replied response responses respond responds",
     "summary summaries summarise summarize",
     "comment comments commented",
     "translate translated translation",
@@ -188,7 +188,7 @@ pub(super) const SAME: &[&str] = &[
     "close closes closing closed shut shuts",
     "flight flights fly flies flying",
     "office offices",
-    "contract contracts",
+    "contract contracts agreement agreements",
     "nuts nut peanut peanuts almond almonds walnut walnuts cashew cashews",
     "sugar sugary sweets sweet",
     "repository repo repos",
@@ -223,7 +223,7 @@ pub(super) const SAME: &[&str] = &[
     "subscription subscribe subscribes subscriber",
     "config configuration configured",
     "log logs logging",
-    "staff employee employees",
+    "staff employee employees personnel workforce",
     "parking park",
     "read reads reader",
     "commute commutes commuting",
@@ -295,3 +295,17 @@ pub(super) const LANGUAGES: &str = "english german french spanish italian portug
 /// Whom there are many of: "a friend of mine" is one of them.
 pub(super) const PEOPLE: &str = "friend customer user colleague neighbour neighbor client patient guest person man woman student \
     cousin participant reader visitor child teacher doctor developer engineer candidate respondent member";
+
+/// Verbs in their plain form, behind a plural.
+pub(super) const BASE_VERBS: &str = "read write run ship send accept expire cost use need have take go come live work store keep hold meet start end open \
+    close pay get require allow support handle own manage make sit stand lie happen arrive leave depart eat drink play sleep prefer \
+    like love hate want listen talk speak call return fail pass break belong depend report review approve reduce increase improve cause \
+    help land fly drive ride walk train study teach learn sell buy rent wear carry share visit attend log track";
+
+/// Verbs of a report, before what is reported.
+pub(super) const REPORTS: &str = "shows show says say said found finds confirmed confirms learned learnt told tells means mean reports reported noted notes \
+    decided agreed turns turned announced showed discovered proved remember note";
+
+/// Words that open a label which is not what the rest is about.
+pub(super) const NOTES: &str = "note update heads-up correction reminder news fyi spoke talked legal finance hr checked confirmed decision change rebooked org \
+    learned new status info attention important today yesterday warning careful beware turns bounce per";

@@ -446,7 +446,7 @@ pub(super) const MEASURED: &str = "thermometer thermostat sensor gauge barometer
 
 /// What is set, even beside a word of the table above: a limit, a target.
 pub(super) const LIMITS: &str = "limit target setpoint threshold maximum minimum max min cap capacity budget quota allowance timeout \
-    default setting set configure allow limited goal policy sla slo alert alarm must should";
+    default setting set configure allow limited goal policy sla slo alert alarm must should ceiling maximum entitlement";
 
 /// Opposites that tell which, before a noun: the north wall is not the south wall.
 pub(super) const WHICH: &str = "northern north southern south eastern east western west first last internal external inside \

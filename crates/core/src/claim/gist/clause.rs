@@ -149,7 +149,7 @@ pub(super) fn subject_start(words: &[Word], verb: usize) -> usize {
     let behind_label = |at: usize| words.get(at + 1..).is_some_and(|rest| (0..rest.len()).any(|place| is_verb(rest, place)));
     let label = (0..words.len().min(LABEL_MAX)).find(|at| text(*at) == ":");
     let preposition = |word: &str| matches!(word, "for" | "when" | "on" | "in" | "during" | "at" | "while" | "whenever" | "with" | "after" | "before" | "since" | "as" | "per" | "by" | "until" | "from");
-    if let Some(label) = label.filter(|at| *at <= verb && behind_label(*at) && (preposition(text(0)) || NOTES.split_whitespace().any(|note| note == text(0)))) {
+    if let Some(label) = label.filter(|at| *at <= verb && behind_label(*at) && (preposition(text(0)) || (0..*at).any(|place| NOTES.split_whitespace().any(|note| note == text(place))))) {
         return label + 1;
     }
     if !preposition(text(0)) {
@@ -166,22 +166,23 @@ pub(super) fn subject_start(words: &[Word], verb: usize) -> usize {
 pub(super) fn is_verb(words: &[Word], at: usize) -> bool {
     let Some(word) = words.get(at) else { return false };
     let text = word.text.as_str();
-    let before = at.checked_sub(1).and_then(|at| words.get(at)).map_or("", |word| word.text.as_str());
+    let adverb = |word: &&Word| matches!(word.text.as_str(), "always" | "usually" | "often" | "now" | "still" | "never" | "generally" | "normally" | "mostly");
+    let before = words.get(..at).unwrap_or_default().iter().rev().find(|word| !adverb(word)).map_or("", |word| word.text.as_str());
+    let next = words.get(at + 1).map_or("", |word| word.text.as_str());
+    // "Team leads may": a noun, for the verb is still to come.
+    let noun = lexicon().surface(text).is_none() && is_auxiliary(next) && text.ends_with('s');
+    if noun || (word.capital && at > 0 && relations::is_verb(text)) {
+        return false;
+    }
     let person = matches!(before, "i" | "we" | "you" | "they" | "he" | "she")
         && !matches!(lexicon().surface(text), Some(Role::Filler));
     if person && !word.stop {
         return true;
     }
     let after_user =
-        at <= 2 && matches!(before, "user" | "client" | "customer" | "patient" | "team" | "guest");
+        at <= 3 && matches!(before, "user" | "client" | "customer" | "patient" | "team" | "guest");
     if after_user && text.ends_with('s') && !text.ends_with("ss") && lexicon().surface(text).is_none() {
         return true;
-    }
-    let next = words.get(at + 1).map_or("", |word| word.text.as_str());
-    // "Team leads may": a noun, for the verb is still to come.
-    let noun = lexicon().surface(text).is_none() && is_auxiliary(next) && text.ends_with('s');
-    if noun || (word.capital && at > 0 && relations::is_verb(text)) {
-        return false;
     }
     let plural = before.ends_with('s') && !word.stop && at > 0 && BASE_VERBS.split_whitespace().any(|verb| verb == text);
     if plural {

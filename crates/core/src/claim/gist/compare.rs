@@ -85,7 +85,7 @@ fn subject_lacks(a: &Gist, b: &Gist) -> bool {
 }
 
 /// Each is limited to something else at its beginning.
-fn leads_differ(known: &Gist, new: &Gist) -> bool {
+pub(super) fn leads_differ(known: &Gist, new: &Gist) -> bool {
     let lead = |gist: &Gist| {
         let (from, to) = gist.lead.unwrap_or_default();
         gist.terms.get(usize::from(from)..usize::from(to)).unwrap_or_default().to_vec()
@@ -412,7 +412,7 @@ impl<'a> Pair<'a> {
             let others: Vec<&Amount> = b.iter().filter(|other| like(one, other)).collect();
             let [other] = others.as_slice() else { continue };
             let alone = |all: &[Amount]| {
-                all.iter().filter(|same| same.value.family() == one.value.family()).count() == 1
+                all.iter().filter(|same| like(one, same)).count() == 1
             };
             if alone(a) && alone(b) && self.apart(one.value, other.value) && self.may_differ(&one.value) {
                 apart += 1;
@@ -424,10 +424,10 @@ impl<'a> Pair<'a> {
         };
         let other_times = times(a) != times(b);
         let days = |amounts: &[Amount]| amounts.iter().any(|one| one.value.family() == DAY);
-        let dates = self.known.has(ON_A_DAY) && self.new.has(ON_A_DAY) && days(a) && days(b);
-        let other_days = days(a) && days(b) && !(self.known.has(ON_A_DAY) && self.new.has(ON_A_DAY));
+        let dates = self.ends_on_a_day() && days(a) && days(b);
+        let other_days = days(a) && days(b) && !dates && self.other_days();
         let once = |gist: &Gist| gist.terms.iter().any(|term| term.is(TIME)) && !gist.has(AGAIN);
-        let differ = apart == 1
+        let differ = (apart == 1 || (apart == 2 && dates && self.new.has(CHANGE)))
             && !other_times
             && !other_days
             && !once(self.known)
@@ -484,7 +484,12 @@ impl<'a> Pair<'a> {
 
     fn may_differ(&self, value: &Value) -> bool {
         let dates = value.family() == DAY;
-        !dates || (self.known.has(ON_A_DAY) && self.new.has(ON_A_DAY))
+        !dates || self.ends_on_a_day()
+    }
+
+    /// Both are about something that is on one day, or the new one says that it was moved to another.
+    fn ends_on_a_day(&self) -> bool {
+        (self.known.has(ON_A_DAY) && self.new.has(ON_A_DAY)) || (self.new.has(CHANGE) && self.strong.len() >= 2)
     }
 
     /// What happens again and again does so on other days.
@@ -506,7 +511,7 @@ impl<'a> Pair<'a> {
                 gist.terms.iter().filter(|term| term.is(SUBJECT) && !term.is(WEAK | SCOPE | KIND)).peekable();
             all.peek().is_some() && all.all(|term| holds(&other.terms, term.hash()))
         };
-        let denied = !self.known.denials.is_empty() || !self.new.denials.is_empty();
+        let denied = self.denies_shared(self.known) || self.denies_shared(self.new);
         !a.is_empty()
             && !b.is_empty()
             && !denied
@@ -517,6 +522,10 @@ impl<'a> Pair<'a> {
             && !other
             && noun
             && (subject(self.known, self.new) || subject(self.new, self.known) || (self.strong.len() >= 2 && !self.are_two_things()))
+    }
+
+    fn denies_shared(&self, gist: &Gist) -> bool {
+        gist.terms.iter().any(|term| term.is(DENIED) && (term.is(TIME) || self.strong.contains(&term.hash())))
     }
 
     /// Both name a time of day, and another one.

@@ -1,7 +1,7 @@
 //! Whether two gists give values of one attribute that exclude each other, of the same person or thing.
 
-use super::compare::{Pair, holds};
-use super::facet_tables::{RELATIVES, USED_AS_PARTS};
+use super::compare::{Pair, holds, leads_differ};
+use super::facet_tables::{RELATIVES, SEASONS, USED_AS_PARTS};
 use super::facets::{Facet, Holder};
 use super::vocabulary::stem_of;
 use super::{ADDS_TO, ALL_PAST, CHANGE, FIRST_PERSON, Gist, KIND, NAME, ONE_OF, SCOPE, SOME, SUBJECT, TIME, Term, WEAK};
@@ -12,6 +12,9 @@ use std::sync::LazyLock;
 static RELATIVE: LazyLock<HashSet<u32>> = LazyLock::new(|| hashes(RELATIVES));
 /// Words that tell a cadence and stand among those that tell parts apart.
 static CADENCE: LazyLock<HashSet<u32>> = LazyLock::new(|| hashes(USED_AS_PARTS));
+
+/// Times of a year at which something may have changed.
+static SEASON: LazyLock<HashSet<u32>> = LazyLock::new(|| hashes(SEASONS));
 
 fn hashes(words: &'static str) -> HashSet<u32> {
     words.split_whitespace().map(|word| hash24(&stem_of(word))).collect()
@@ -94,9 +97,15 @@ impl Pair<'_> {
             && !self.relatives_differ()
             && self.near(2, true)
             && self.same_subject()
-            && self.meets_subject()
+            && (self.meets_subject() || self.has_no_subject())
             && !self.are_two_things()
             && !self.is_part_of_the_other()
+    }
+
+    /// One of the two is about nothing that has a name or a noun: "please answer in German".
+    fn has_no_subject(&self) -> bool {
+        let none = |gist: &Gist| !gist.terms.iter().any(|term| term.is(SUBJECT) && !term.is(WEAK | KIND | SCOPE));
+        none(self.known) || none(self.new)
     }
 
     /// "The gym" and "the gym's sauna": one is about a part of the other.
@@ -108,7 +117,7 @@ impl Pair<'_> {
         };
         let (a, b) = (subject(self.known), subject(self.new));
         let part = |whole: &[u32], part: &[u32], gist: &Gist| {
-            !whole.is_empty() && whole.len() < part.len() && whole.iter().all(|one| part.contains(one)) && part.last().is_some_and(|head| !holds(&gist.terms, *head))
+            !whole.is_empty() && whole.len() + 1 == part.len() && whole.iter().all(|one| part.contains(one)) && part.last().is_some_and(|head| !holds(&gist.terms, *head))
         };
         part(&a, &b, self.known) || part(&b, &a, self.new)
     }
@@ -141,12 +150,11 @@ impl Pair<'_> {
 
     /// Each is limited to a part that the other does not name.
     fn parts_differ(&self, recurring: bool) -> bool {
-        if !recurring {
-            return self.scopes_differ;
-        }
-        let part = |term: &&Term| term.is(SCOPE) && !term.is(TIME) && !CADENCE.contains(&term.hash());
+        let part = |term: &&Term| {
+            term.is(SCOPE) && !term.is(TIME) && !SEASON.contains(&term.hash()) && !(recurring && CADENCE.contains(&term.hash()))
+        };
         let lacks = |a: &Gist, b: &Gist| a.terms.iter().filter(part).any(|term| !holds(&b.terms, term.hash()));
-        lacks(self.known, self.new) && lacks(self.new, self.known)
+        leads_differ(self.known, self.new) || (lacks(self.known, self.new) && lacks(self.new, self.known))
     }
 }
 

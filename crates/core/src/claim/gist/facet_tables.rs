@@ -20,7 +20,7 @@ pub(super) const CLASSES: &[Class] = &[
     ]),
     (Person, "", &[
         "vegetarian, vegan, plant-based, meat-free, meatless, no meat, not eat meat, stopped eating meat, gave up meat",
-        "steak, steaks, ribeye, bacon, beef, pork, ham, sausage, sausages, lamb, burger, burgers, schnitzel, meat eater, carnivore, eating meat again, eats meat, eat meat",
+        "steak, steaks, ribeye, bacon, beef, pork, ham, sausage, sausages, lamb, burger, burgers, schnitzel, meat eater, carnivore, eating meat again, eats meat, eat meat, eating meat",
     ]),
     (Person, "", &[
         "is single, was single, single again, unmarried, never married",
@@ -106,7 +106,10 @@ pub(super) const CLASSES: &[Class] = &[
     (Person, "units unit report show use prefers prefer temperatures temperature distances weights", &["metric, celsius, kilometres, kilometers, kilograms, kg, km", "imperial, fahrenheit, miles, pounds, lbs"]),
     (Person, "clock format times time", &["24-hour, 24h, 24 hour", "12-hour, 12h, 12 hour, am/pm"]),
     (Person, "mode theme editor ide app terminal", &["dark, dark mode, dark theme", "light, light mode, light theme"]),
-    (Thing, "", &["tabs, tab", "spaces, two-space, four-space"]),
+    (Thing, "answer answers reply replies write writes written respond responds messages emails letters docs documentation comments commit commits speak correspondence talk report reports newsletter", &[
+        "in english", "in german", "in french", "in spanish", "in italian", "in portuguese", "in dutch", "in polish", "in swedish", "in danish", "in norwegian", "in japanese", "in korean", "in chinese, in mandarin", "in turkish", "in arabic", "in russian", "in greek",
+    ]),
+    (Person, "indent indents indentation indented indenting code", &["tabs, tab", "spaces, two-space, four-space"]),
     (Thing, "", &["single quotes, single-quoted", "double quotes, double-quoted"]),
     (Thing, "", &["camelcase, camel case", "snake_case, snake case, snake-case", "kebab-case, kebab case", "pascalcase, pascal case"]),
     (Thing, "merge merges merged pr prs branch branches history commits pull", &["squash, squashed, squash merge, squash-merge", "merge commit, merge commits, no squash", "rebase, rebased, rebasing, linear history"]),
@@ -121,8 +124,8 @@ pub(super) const CLASSES: &[Class] = &[
     (Thing, "", &["strict, strictly enforced", "lenient, relaxed, not enforced, loosely enforced"]),
     (Thing, "written rewritten rewrote rewrite ported port codebase implemented implementation language reimplemented scripted", &["python", "typescript", "javascript, node.js", "rust", "golang, go", "java", "kotlin", "swift", "ruby", "scala", "elixir", "php", "perl", "c++", "c#", "haskell", "clojure", "dart", "fortran", "matlab", "julia", "cobol"]),
     (Thing, "", &[
-        "reduces, reduce, increases, increase, improves, improve, boosts, lowers, raises, correlates with, drives, has an effect, helps with, causes, works against, effective, significant effect, linked to, leads to, predicts, speeds up",
-        "no effect, no impact, makes no difference, made no difference, no correlation, not affect, no influence, not reduce, not increase, not improve, no significant, no measurable, ineffective, not correlate, no link, not cause, no benefit, not linked, vanishes, not replicate, disappears",
+        "reduces, reduce, increases, increase, improves, improve, boosts, lowers, raises, correlates with, drives, has an effect, helps with, causes, works against, effective, significant effect, linked to, leads to, predicts, speeds up, lifts, helps, help, hurts, degrades, worsens",
+        "no effect, no impact, makes no difference, made no difference, no correlation, not affect, no influence, not reduce, not increase, not improve, no significant, no measurable, ineffective, not correlate, no link, not help, no help, not hurt, not matter, not cause, no benefit, not linked, vanishes, not replicate, disappears",
     ]),
     (Person, "", &[
         "active customer, active customers, paying customer, our customer, is a customer, active client, active subscriber, subscribes to, active member, a member of, is a member",
@@ -132,9 +135,6 @@ pub(super) const CLASSES: &[Class] = &[
         "bullet points, bullets, bulleted, bullet list, bullet lists, lists",
         "prose, paragraphs, flowing paragraphs, full sentences, running text, continuous text, flowing text",
         "table, tables, tabular, spreadsheet",
-    ]),
-    (Person, "", &[
-        "window seat, window, windows seat", "aisle seat, aisle",
     ]),
     // States of things.
     (Thing, "", &[
@@ -171,8 +171,8 @@ pub(super) const CLASSES: &[Class] = &[
         "private, privately, confidential, internal-only, internal only, closed-source, closed source, proprietary, invite-only, behind a login, under embargo, under nda, secret",
     ]),
     (Thing, "", &[
-        "automatically, automatic, automated, by itself, on its own, auto-merged, auto-deploys, auto-deploy, unattended, auto-approved, auto-renews, automates",
-        "manually, manual, by hand, someone has to, somebody has to, press the, by a person, by a human, hand-rolled, nothing by itself, not by itself, click of a",
+        "automatically, automatic, automated, by itself, on its own, auto-merged, auto-deploys, auto-deploy, unattended, auto-approved, auto-renews, automates, by cron, itself",
+        "manually, manual, by hand, someone has to, somebody has to, press the, by a person, by a human, hand-rolled, nothing by itself, not by itself, no automatic, not automatic, not automatically, no automation, click of a",
     ]),
     (Thing, "", &[
         "free, free of charge, complimentary, gratis, at no cost, no charge, no cost, no fee, no extra cost, costs nothing, included in the price, for nothing, waives, free shipping, included",
@@ -217,11 +217,9 @@ pub(super) const CLASSES: &[Class] = &[
     (Thing, "", &["permanent, indefinitely, forever, for ever, for good, never expire, never expires, not expire, for life, lifetime, never deleted", "temporary, expires after, expire after, valid for, deleted after, purged after, expires in, kept for, wiped after, forgotten"]),
     (Thing, "", &["accessible, step-free, wheelchair accessible, ramp", "inaccessible, not accessible, stairs only, only stairs, no ramp"]),
     (Thing, "", &["passable, clear, cleared", "impassable, blocked, flooded"]),
-    (Thing, "", &["optimistic", "pessimistic"]),
     (Thing, "", &["draft, unpublished, not published", "published, public"]),
     (Thing, "", &["bare metal, bare-metal", "virtual machines, virtual machine, vms, vm", "containers, container, containerised, containerized, in docker", "serverless, lambda"]),
     (Thing, "", &["eventually consistent, eventual consistency", "strongly consistent, strong consistency"]),
-    (Thing, "", &["stay, stays, staying put", "relocating, is moving out"]),
 ];
 
 /// Duties and freedoms: what must be, what need not be, what must not be, what may be.
@@ -334,7 +332,7 @@ pub(super) const VERSIONED: &str = "node python java postgres postgresql mysql u
     airflow spark hadoop nginx pytorch tensorflow cuda pandas numpy firmware openssl sdk tls grafana";
 
 /// Verbs and phrases of liking, eating or doing something, whose objects follow.
-pub(super) const TAKES_TO: &str = "loves|love|likes|like|enjoys|enjoy|fond of|fan of|big fan of|eats|eat|eating|drinks|drink|drinking|adores|keen on|crazy about|\
+pub(super) const TAKES_TO: &str = "takes|starts each day with|starts the day with|starts with|loves|love|likes|like|enjoys|enjoy|fond of|fan of|big fan of|eats|eat|eating|drinks|drink|drinking|adores|keen on|crazy about|\
     addicted to|swears by|snacks on|orders|craves|happy with|favourite|favorite|can eat|can handle|tolerates|comfortable with|watches|\
     into|hooked on|enthusiastic about|cooks|devours|has started eating|started eating|back on|taken up|took up|goes for|can not get enough of|plays|practises|practices";
 
@@ -354,3 +352,7 @@ pub(super) const RELATIVES: &str = "sister brother wife husband son daughter mot
 
 /// Words of cadences that elsewhere tell parts apart.
 pub(super) const USED_AS_PARTS: &str = "monthly yearly annual annually quarterly";
+
+/// Times of a year, at which something may have become different.
+pub(super) const SEASONS: &str = "january february march april june july august september october november december spring \
+    autumn christmas easter";

@@ -127,6 +127,7 @@ pub(super) fn read(words: &[Word], found: &mut Vec<Facet>, mut stem: impl FnMut(
         listed(words, at, found);
         versioned(words, at, found);
         ports(words, at, found);
+        region(words, at, found);
         attitudes(words, at, found, &mut stem);
     }
 }
@@ -213,6 +214,20 @@ fn versioned(words: &[Word], at: usize, found: &mut Vec<Facet>) {
     if version.starts_with(|c: char| c.is_ascii_digit()) && version.len() <= 8 {
         let class = VERSION_BIT | (hash24(&product.text) ^ VERSION_SALT) & 0x00ff_ffff | HASHED;
         push(found, Facet { class, value: hash24(version), denied: is_denied(words, at, at + 2), meant: true });
+    }
+}
+
+/// "hosted in eu-central-1": a region that something is in, not one that is told of.
+fn region(words: &[Word], at: usize, found: &mut Vec<Facet>) {
+    let Some(name) = words.get(at).map(|word| word.text.as_str()) else { return };
+    let mut parts = name.split('-');
+    let area = parts.next().is_some_and(|part| matches!(part, "us" | "eu" | "ap" | "ca" | "sa" | "af" | "me" | "uk" | "asia" | "europe"));
+    let side = parts.next().is_some_and(|part| part.len() > 3 && part.chars().all(char::is_alphabetic) || matches!(part, "west1" | "east1"));
+    let number = parts.next().is_some_and(|part| part.len() == 1 && part.chars().all(|c| c.is_ascii_digit()));
+    let within = at.checked_sub(1).and_then(|before| words.get(before)).is_some_and(|word| matches!(word.text.as_str(), "in" | "of" | "from" | "to" | "on" | ":"));
+    if area && side && number && within && at > 2 {
+        let class = VERSION_BIT | hash24("region") & 0x00ff_ffff | HASHED;
+        push(found, Facet { class, value: hash24(name), denied: is_denied(words, at, at + 1), meant: true });
     }
 }
 

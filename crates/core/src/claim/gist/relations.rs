@@ -44,7 +44,7 @@ const FORWARD: &[(u32, &str)] = &[
     (
         PLACE,
         "lives in|live in|lives at|live at|resides in|based in|settled in|living in|headquartered in|headquarters in|\
-        home is in|flat is in|house is in|apartment is in|office is in|located in|stored in|stores its data in|kept in|\
+        home is in|flat is in|house is in|apartment is in|office is in|place in|flat in|house in|home in|apartment in|place is in|located in|stored in|stores its data in|kept in|\
         hosted on|hosted at|hosted by|hosted in|served from|deployed to|deployed on|runs on|run on|running on|sits on|\
         saved in|archived in|lives on|live on|written to|backed by|held in|held at|held on|takes place in|takes place at|meets in|meets at|\
         parked in|parked at|stays at|stays in|staying at|booked at|booked into|its headquarters in|keeps its data in|\

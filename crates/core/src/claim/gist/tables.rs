@@ -66,7 +66,7 @@ pub(super) const HEDGED: &str = "plan to|plans to|planned to|planning to|plannin
     interested in|curious about|may move|may switch|tends to|going to|when he|when she|when they";
 
 /// Words by which a statement adds to another, or makes an exception to it.
-pub(super) const ADDS: &str = "also|too|additionally|besides|another|as well|exception|exceptionally|temporarily|twice|\
+pub(super) const ADDS: &str = "also|too|additionally|besides|another|as well|exception|exceptionally|temporarily|\
     this week|last week|this time|just for|likewise|furthermore|moreover|extra|sometimes|occasionally|often|either|a second|\
     waived|for once|one-off|stepped in|filled in|covering for|standing in|except|apart from|other than|new patient|this month|this year";
 
@@ -82,10 +82,10 @@ pub(super) const ENDS_AFTER: &str = "no longer|not any longer|stopped|stop|quit|
 /// What ends or replaces whatever stands before it.
 pub(super) const ENDS_BEFORE: &str = "was shut down|was cancelled|was canceled|was retired|was decommissioned|was removed|was replaced|\
     was discontinued|was sold|was dropped|was abandoned|was scrapped|was moved|was taken down|was turned off|was switched off|was deleted|\
-    account was closed|contract ended|contract was ended|contract ran out|contract has ended|was ended|was reassigned|was dissolved|was gone|was dead|was over|was out|was history|was lifted|was revoked|was no more|\
+    account was closed|contract ended|contract was ended|contract ran out|contract has ended|ended in|ended on|ended at|ended last|was emptied|membership ended|lease ended|subscription ended|was ended|was reassigned|was dissolved|was gone|was dead|was over|was out|was history|was lifted|was revoked|was no more|\
     was obsolete|was relocated|was phased out|was swapped|was superseded|was let go|was off the table|was deprecated|was stopped|was finished|\
     was outdated|was wrong|was invalid|was void|was archived|was withdrawn|was suspended|was rescinded|was broken up|was laid off|\
-    has ended|has expired|expired|has lapsed|lapsed|fell through|no longer exists|went away|has left|cut short|called off|\
+    has ended|ended in|ended on|ended at|ended last|was emptied|membership ended|lease ended|subscription ended|has expired|expired|has lapsed|lapsed|fell through|no longer exists|went away|has left|cut short|called off|\
     has nothing to do with|have nothing to do with|went off to|left for|days are behind|ran out|has moved|got moved|moved out|\
     moved to another|changed jobs|moved on|switched jobs|stepped down|has retired|resigned|has quit|not any more|not anymore|\
     got dropped|was a thing of the past|came to an end|broke down for good|went bankrupt|closed for good|closed down|shut its doors";
@@ -93,7 +93,7 @@ pub(super) const ENDS_BEFORE: &str = "was shut down|was cancelled|was canceled|w
 /// Words by which a statement says that something is different from before.
 pub(super) const CHANGES: &str = "now|no longer|any more|anymore|moved|switched|changed|as of|instead|since|replaced|raised|lowered|increased|\
     reduced|bumped|cut|extended|shortened|doubled|halved|from now on|migrated|gone over|relocated|became|become|took over|\
-    taken over|renamed|rewritten|ported|converted|transferred|reassigned|promoted|swapped|dropped|postponed|pushed back|pushed to|rebooked|stop|from here on|no more|gone|reversed|reverted|renegotiated|from next|since then|retrained|is over|banned|lifted|abolished|ended|retired|quit|sold|lapsed|churned|terminated|withdrawn|scrapped|stepped down|gave up|given up|dissolved|settled|asked us to|by now|brought forward|rescheduled|updated|upgraded|downgraded|upgraded to|went up|goes up|rose|dropped|\
+    taken over|renamed|rewritten|ported|converted|transferred|reassigned|promoted|swapped|dropped|postponed|pushed back|pushed to|rebooked|stop|from here on|no more|gone|reversed|reverted|renegotiated|from next|since then|retrained|is over|banned|lifted|abolished|ended|retired|quit|sold|lapsed|churned|terminated|withdrawn|scrapped|stepped down|gave up|given up|dissolved|settled|asked us to|went back to|split up|broke up|by now|brought forward|rescheduled|updated|upgraded|downgraded|upgraded to|went up|goes up|rose|dropped|\
     went down|starting|effective|cancelled|shut down|handed|these days|nowadays|finally|actually|correction|currently|at present|has left";
 
 /// Words with one meaning here: the first stands for all.
@@ -148,7 +148,6 @@ pub(super) const SAME: &[&str] = &[
     "newsletter newsletters",
     "subscriber subscribers",
     "supplier suppliers vendor vendors",
-    "rotate rotation rotates",
     "oncall on-call pager",
     "standup stand-up standups",
     "author authors authored",
@@ -194,7 +193,7 @@ pub(super) const SAME: &[&str] = &[
     "repository repo repos",
     "deploy deployment deployed rollout",
     "deadline due",
-    "phone telephone mobile cell",
+    "phone telephone mobile cell phoning ring rings ringing",
     "mail email e-mail",
     "lead leads led head heads leader",
     "own owner owns owned belongs belong ownership",
@@ -234,6 +233,37 @@ pub(super) const SAME: &[&str] = &[
     "cook cooks cooking",
     "gluten gluten-free coeliac celiac",
     "timezone timezones tz",
+    "file filed submit submitted",
+    "depart departs departure departures leaves",
+    "rotate rotation rotations rotating",
+    "schedule scheduled schedules scheduling",
+    "attend attends attendance",
+    "neighbourhood area district quarter",
+    "salesperson rep reps",
+    "invoice billing",
+    "supper dinner",
+    "tax taxes",
+    "garbage rubbish trash waste bin bins",
+    "roommate flatmate housemate",
+    "spouse partner",
+    "autoscale autoscaling autoscaler scales",
+    "colleague coworker teammate",
+    "repair repaired repairs fix fixed",
+    "ship shipping ships shipped shipment shipments",
+    "passcode password passphrase",
+    "cellar basement",
+    "lawyer solicitor attorney",
+    "physio physiotherapist physiotherapy",
+    "gym fitness",
+    "medicine medication meds drug",
+    "jacket coat",
+    "trousers pants",
+    "sofa couch",
+    "fridge refrigerator",
+    "hoover vacuum",
+    "film movie movies films",
+    "salary wage pay",
+    "headquarters hq",
 ];
 
 /// Nouns with one value, whatever thing they are of.
@@ -308,4 +338,4 @@ pub(super) const REPORTS: &str = "shows show says say said found finds confirmed
 
 /// Words that open a label which is not what the rest is about.
 pub(super) const NOTES: &str = "note update heads-up correction reminder news fyi spoke talked legal finance hr checked confirmed decision change rebooked org \
-    learned new status info attention important today yesterday warning careful beware turns bounce per";
+    learned new status info attention important pharmacy list file card letter email memo handbook today yesterday warning careful beware turns bounce per";

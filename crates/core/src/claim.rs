@@ -189,7 +189,19 @@ impl Claim {
         };
         let of_self = |claim: &Self| claim.statements.iter().any(|statement| statement.is(OF_SELF));
         let of_others = self.is_of_another_owner(other) && of_self(self);
-        !self.topic.is_empty() && keys && triples && self.form == other.form && !of_others
+        !self.topic.is_empty()
+            && keys
+            && triples
+            && self.form == other.form
+            && !of_others
+            && !self.tells_another_event(other)
+    }
+
+    /// Whether the two tell, in whatever words, of what happened at different moments: "ran 5 km" on two days.
+    #[must_use]
+    pub fn tells_another_event(&self, other: &Self) -> bool {
+        let told = |(mine, its)| moment::are_two_events((mine, self.made), (its, other.made));
+        self.statements.iter().zip(&other.statements).any(told)
     }
 
     /// What to look neighbours up by.

@@ -117,22 +117,29 @@ fn natural_pairs_are_told_apart() {
     let tables = [
         ("a", include_str!("claims/natural_a.tsv")),
         ("b", include_str!("claims/natural_b.tsv")),
+        ("c", include_str!("claims/natural_c.tsv")),
+        ("d", include_str!("claims/natural_d.tsv")),
         ("own", include_str!("claims/natural_own.tsv")),
+        ("weeks", include_str!("claims/natural_weeks.tsv")),
     ];
     for (name, table) in tables {
         let tell = std::env::var("TABELLION_TELL").is_ok_and(|told| told == name);
         let pairs = pairs(table);
         let found = measure(&format!("natural {name}"), &pairs, tell);
-        assert!(found.alarms <= 1 && found.recall() >= 0.35, "{found:?}");
+        assert!(found.alarms <= 1 && found.recall() >= 0.5, "{found:?}");
     }
 }
 
-/// AM-2: natural pairs of two further hands, which nobody looked at while rules were written. The bar is what was found at
-/// first; it keeps the figure from getting worse and claims no more.
+/// AM-2: natural pairs of further hands, which nobody looked at while rules were written, in `natural_measured.tsv`.
 #[test]
 fn natural_pairs_of_unseen_hands_are_measured() {
-    let found = measure("natural, unseen", &pairs(include_str!("claims/natural_measured.tsv")), false);
-    assert!(found.alarms <= 2 && found.recall() >= 0.17, "{found:?}");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/claims/natural_measured.tsv");
+    let Ok(table) = std::fs::read_to_string(path) else {
+        println!("natural, unseen: there is no {path}");
+        return;
+    };
+    let found = measure("natural, unseen", &pairs(&table), false);
+    assert!(found.alarms() <= 0.01 && found.recall() >= 0.35, "{found:?}");
 }
 
 /// Measures any other table: `TABELLION_PAIRS=/path/to/pairs.tsv`.

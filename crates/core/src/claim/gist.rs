@@ -4,6 +4,7 @@
 //! Siemens in May". So texts that differ in more than one word are compared by subject and attribute. Such a comparison
 //! claims little: without the same subject, or with a word that tells two parts of a thing apart, nothing is found.
 
+mod choice_tables;
 mod clause;
 mod compare;
 mod facet_rules;

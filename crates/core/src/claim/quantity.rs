@@ -36,7 +36,7 @@ const LENGTH: u8 = 4;
 pub(super) const MASS: u8 = 5;
 pub(super) const DURATION: u8 = 6;
 const DATA: u8 = 7;
-const TEMPERATURE: u8 = 8;
+pub(super) const TEMPERATURE: u8 = 8;
 const SPEED: u8 = 9;
 const VOLUME: u8 = 10;
 const AREA: u8 = 11;
@@ -84,12 +84,12 @@ impl Value {
         Self { dim, mark: 0, low, high }
     }
 
-    /// A date, a weekday, a time of day.
     /// Whether it is an amount of money.
     pub(super) fn is_price(&self) -> bool {
         (DOLLAR..=YEN).contains(&self.dim)
     }
 
+    /// A date, a weekday, a time of day.
     pub(super) fn is_time(&self) -> bool {
         self.dim >= TIMES
     }

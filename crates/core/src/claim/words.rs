@@ -10,6 +10,9 @@ const LABEL_WORDS_MAX: usize = 5;
 /// Words before an equals sign that name what equals.
 const NAMED_WORDS_MAX: usize = 8;
 
+/// Labels that say nothing of what follows.
+const NOTE_LABELS: [&str; 6] = ["note", "fyi", "update", "info", "nb", "heads-up"];
+
 /// One word of a sentence.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Word {
@@ -94,6 +97,11 @@ impl Reading {
 
     /// A colon after the first few words of a sentence says what they are.
     fn colon(&mut self, most: usize) {
+        // "Note: the deploy failed" says no more than "The deploy failed".
+        if matches!(self.current.words.as_slice(), [only] if NOTE_LABELS.contains(&only.text.as_str())) {
+            self.current.words.clear();
+            return;
+        }
         let few = (1..=most).contains(&self.current.words.len());
         if let (true, Some(last)) = (few, self.current.words.last_mut()) {
             last.stop = false;

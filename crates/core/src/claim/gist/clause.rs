@@ -65,12 +65,17 @@ pub(super) fn ends_apart(words: &[Word], at: usize) -> bool {
         "cut" => &["short", "loose", "off"],
         "gave" | "given" => &["up"],
         "turned" | "switched" | "called" | "took" | "taken" | "broke" | "laid" => &["off"],
-        "shut" | "closed"  => &["down"],
+        "shut" | "closed" => &["down"],
         "phased" | "ruled" => &["out"],
         "threw" | "put" => &["away"],
         _ => return false,
     };
-    words.iter().skip(at + 1).take(4).take_while(|word| !word.stop || last.contains(&word.text.as_str())).any(|word| last.contains(&word.text.as_str()))
+    words
+        .iter()
+        .skip(at + 1)
+        .take(4)
+        .take_while(|word| !word.stop || last.contains(&word.text.as_str()))
+        .any(|word| last.contains(&word.text.as_str()))
 }
 
 /// Whether a denial is said of something that need not be so: "when there are no seats", "encourages him not to give up".
@@ -132,24 +137,102 @@ pub(super) fn clause_start(words: &[Word], at: usize) -> usize {
     (0..=at).rev().find(starts).unwrap_or(0)
 }
 
+/// "The signed contract": the participle tells which one.
+pub(super) fn is_attributive(words: &[Word], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|at| words.get(at)).map_or("", |word| word.text.as_str());
+    matches!(
+        before,
+        "the" | "a" | "an" | "my" | "our" | "their" | "his" | "her" | "this" | "all" | "every" | "each"
+    )
+}
+
+/// "Asked for a ribeye": the one it is about is left out.
+pub(super) fn opens_with_verb(words: &[Word]) -> bool {
+    let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
+    text(0).ends_with("ed")
+        && matches!(
+            text(1),
+            "for"
+                | "to"
+                | "us"
+                | "me"
+                | "the"
+                | "that"
+                | "his"
+                | "her"
+                | "their"
+                | "if"
+                | "up"
+                | "out"
+                | "off"
+                | "from"
+        )
+}
+
 /// Whether a verb must come before this word.
 fn is_auxiliary(text: &str) -> bool {
-    matches!(text, "may" | "must" | "can" | "should" | "shall" | "have" | "are" | "need" | "get" | "do" | "were" | "will" | "cannot")
+    matches!(
+        text,
+        "may"
+            | "must"
+            | "can"
+            | "should"
+            | "shall"
+            | "have"
+            | "are"
+            | "need"
+            | "get"
+            | "do"
+            | "were"
+            | "will"
+            | "cannot"
+    )
 }
 
 /// Where the words begin that tell what a sentence is about: behind "for dinner bookings:", "on flights", "the tests show that".
 pub(super) fn subject_start(words: &[Word], verb: usize) -> usize {
     let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
     let reported = (1..words.len().min(REPORT_MAX)).find(|at| {
-        text(*at) == "that" && text(at - 1) != "so" && words.get(..*at).is_some_and(|front| front.iter().any(|word| REPORTS.split_whitespace().any(|verb| verb == word.text)))
+        text(*at) == "that"
+            && text(at - 1) != "so"
+            && words.get(..*at).is_some_and(|front| {
+                front.iter().any(|word| REPORTS.split_whitespace().any(|verb| verb == word.text))
+            })
     });
     if let Some(that) = reported {
         return that + 1;
     }
-    let behind_label = |at: usize| words.get(at + 1..).is_some_and(|rest| (0..rest.len()).any(|place| is_verb(rest, place)));
+    let behind_label =
+        |at: usize| words.get(at + 1..).is_some_and(|rest| (0..rest.len()).any(|place| is_verb(rest, place)));
     let label = (0..words.len().min(LABEL_MAX)).find(|at| text(*at) == ":");
-    let preposition = |word: &str| matches!(word, "for" | "when" | "on" | "in" | "during" | "at" | "while" | "whenever" | "with" | "after" | "before" | "since" | "as" | "per" | "by" | "until" | "from");
-    if let Some(label) = label.filter(|at| *at <= verb && behind_label(*at) && (preposition(text(0)) || (0..*at).any(|place| NOTES.split_whitespace().any(|note| note == text(place))))) {
+    let preposition = |word: &str| {
+        matches!(
+            word,
+            "for"
+                | "when"
+                | "on"
+                | "in"
+                | "during"
+                | "at"
+                | "while"
+                | "whenever"
+                | "with"
+                | "after"
+                | "before"
+                | "since"
+                | "as"
+                | "per"
+                | "by"
+                | "until"
+                | "from"
+        )
+    };
+    if let Some(label) = label.filter(|at| {
+        *at <= verb
+            && behind_label(*at)
+            && (preposition(text(0))
+                || (0..*at).any(|place| NOTES.split_whitespace().any(|note| note == text(place))))
+    }) {
         return label + 1;
     }
     if !preposition(text(0)) {
@@ -157,7 +240,26 @@ pub(super) fn subject_start(words: &[Word], verb: usize) -> usize {
     }
     let opens = |at: &usize| {
         words.get(at - 1).is_some_and(|before| before.stop)
-            || (*at > 1 && matches!(text(*at), "the" | "a" | "an" | "my" | "our" | "his" | "her" | "their" | "we" | "i" | "he" | "she" | "they" | "it" | "user") && !preposition(text(at - 1)))
+            || (*at > 1
+                && matches!(
+                    text(*at),
+                    "the"
+                        | "a"
+                        | "an"
+                        | "my"
+                        | "our"
+                        | "his"
+                        | "her"
+                        | "their"
+                        | "we"
+                        | "i"
+                        | "he"
+                        | "she"
+                        | "they"
+                        | "it"
+                        | "user"
+                )
+                && !preposition(text(at - 1)))
     };
     (2..verb.min(words.len())).find(opens).unwrap_or(0)
 }
@@ -166,8 +268,19 @@ pub(super) fn subject_start(words: &[Word], verb: usize) -> usize {
 pub(super) fn is_verb(words: &[Word], at: usize) -> bool {
     let Some(word) = words.get(at) else { return false };
     let text = word.text.as_str();
-    let adverb = |word: &&Word| matches!(word.text.as_str(), "always" | "usually" | "often" | "now" | "still" | "never" | "generally" | "normally" | "mostly");
-    let before = words.get(..at).unwrap_or_default().iter().rev().find(|word| !adverb(word)).map_or("", |word| word.text.as_str());
+    let adverb = |word: &&Word| {
+        matches!(
+            word.text.as_str(),
+            "always" | "usually" | "often" | "now" | "still" | "never" | "generally" | "normally" | "mostly"
+        )
+    };
+    let before = words
+        .get(..at)
+        .unwrap_or_default()
+        .iter()
+        .rev()
+        .find(|word| !adverb(word))
+        .map_or("", |word| word.text.as_str());
     let next = words.get(at + 1).map_or("", |word| word.text.as_str());
     // "Team leads may": a noun, for the verb is still to come.
     let noun = lexicon().surface(text).is_none() && is_auxiliary(next) && text.ends_with('s');
@@ -184,7 +297,10 @@ pub(super) fn is_verb(words: &[Word], at: usize) -> bool {
     if after_user && text.ends_with('s') && !text.ends_with("ss") && lexicon().surface(text).is_none() {
         return true;
     }
-    let plural = before.ends_with('s') && !word.stop && at > 0 && BASE_VERBS.split_whitespace().any(|verb| verb == text);
+    let plural = before.ends_with('s')
+        && !word.stop
+        && at > 0
+        && BASE_VERBS.split_whitespace().any(|verb| verb == text);
     if plural {
         return true;
     }

@@ -53,7 +53,10 @@ pub(in crate::claim) fn conflict(known: &Gist, new: &Gist) -> Option<Conflict> {
     if pair.schedule() {
         return Some(Conflict::Time);
     }
-    pair.place().then_some(Conflict::Place)
+    if pair.place() || pair.has_changed() || pair.attribute_moved() {
+        return Some(Conflict::Place);
+    }
+    None
 }
 
 /// What is taken at a time weighs less.
@@ -211,9 +214,13 @@ impl<'a> Pair<'a> {
         let only_kinds = kinds.is_empty();
         let all: Vec<u32> = shared.into_iter().chain(kinds).collect();
         let person = missing == 0 && self.same_person();
-        let within = if words.len() >= 3 || !only_kinds || all_said { all.len().saturating_sub(1) } else { 0 };
+        let within =
+            if words.len() >= 3 || !only_kinds || all_said { all.len().saturating_sub(1) } else { 0 };
         let context = self.beside(&all) + within + usize::from(person);
-        !all.is_empty() && near && context >= 1 && (self.same_subject() || (all_said && (says.has(ALL) || !self.are_two_things())))
+        !all.is_empty()
+            && near
+            && context >= 1
+            && (self.same_subject() || (all_said && (says.has(ALL) || !self.are_two_things())))
     }
 
     /// One opposite differs, of the same thing.
@@ -282,6 +289,15 @@ impl<'a> Pair<'a> {
 
     /// The same words but for one that tells two things apart: "starts work", "starts lunch".
     pub(super) fn are_two_things(&self) -> bool {
+        self.are_told_apart(false)
+    }
+
+    /// The same, but a word that differs behind the verb is no other thing: it may be the value.
+    pub(super) fn are_two_subjects(&self) -> bool {
+        self.are_told_apart(true)
+    }
+
+    fn are_told_apart(&self, by_subject: bool) -> bool {
         let own = |gist: &Gist, other: &Gist, but: u8| -> Vec<u32> {
             let says_side = |hash: u32| gist.sides.iter().any(|side| side.word == hash);
             let sides = |term: &&Term| {
@@ -296,7 +312,9 @@ impl<'a> Pair<'a> {
             let mut words = gist.terms.iter().filter(|term| !term.is(KIND | WEAK) && !says_side(term.hash()));
             words.position(|term| term.hash() == hash)
         };
-        let alike = matches!((a.as_slice(), b.as_slice()), ([one], [other]) if place(self.known, *one) == place(self.new, *other));
+        let is_subject =
+            |gist: &Gist, hash: u32| gist.terms.iter().any(|term| term.hash() == hash && term.is(SUBJECT));
+        let alike = matches!((a.as_slice(), b.as_slice()), ([one], [other]) if place(self.known, *one) == place(self.new, *other) && (!by_subject || is_subject(self.known, *one) || is_subject(self.new, *other)));
         let subject = |gist: &Gist, but: &[u32]| {
             gist.terms.iter().any(|term| term.is(SUBJECT) && but.contains(&term.hash()))
         };
@@ -411,9 +429,7 @@ impl<'a> Pair<'a> {
         for one in a {
             let others: Vec<&Amount> = b.iter().filter(|other| like(one, other)).collect();
             let [other] = others.as_slice() else { continue };
-            let alone = |all: &[Amount]| {
-                all.iter().filter(|same| like(one, same)).count() == 1
-            };
+            let alone = |all: &[Amount]| all.iter().filter(|same| like(one, same)).count() == 1;
             if alone(a) && alone(b) && self.apart(one.value, other.value) && self.may_differ(&one.value) {
                 apart += 1;
                 time |= one.value.is_time();
@@ -447,7 +463,9 @@ impl<'a> Pair<'a> {
 
     /// Both give so much of a thing that is taken, and both are about the same person.
     fn same_dose(&self) -> bool {
-        let dose = |gist: &Gist| gist.amounts.iter().any(|one| one.value.dim == MASS && one.value.high < DOSE_MAX_KILOGRAMS);
+        let dose = |gist: &Gist| {
+            gist.amounts.iter().any(|one| one.value.dim == MASS && one.value.high < DOSE_MAX_KILOGRAMS)
+        };
         dose(self.known) && dose(self.new)
     }
 
@@ -489,7 +507,8 @@ impl<'a> Pair<'a> {
 
     /// Both are about something that is on one day, or the new one says that it was moved to another.
     fn ends_on_a_day(&self) -> bool {
-        (self.known.has(ON_A_DAY) && self.new.has(ON_A_DAY)) || (self.new.has(CHANGE) && self.strong.len() >= 2)
+        (self.known.has(ON_A_DAY) && self.new.has(ON_A_DAY))
+            || (self.new.has(CHANGE) && self.strong.len() >= 2)
     }
 
     /// What happens again and again does so on other days.
@@ -521,7 +540,9 @@ impl<'a> Pair<'a> {
             && (self.new.has(AGAIN) || self.new.has(CHANGE))
             && !other
             && noun
-            && (subject(self.known, self.new) || subject(self.new, self.known) || (self.strong.len() >= 2 && !self.are_two_things()))
+            && (subject(self.known, self.new)
+                || subject(self.new, self.known)
+                || (self.strong.len() >= 2 && !self.are_two_things()))
     }
 
     fn denies_shared(&self, gist: &Gist) -> bool {

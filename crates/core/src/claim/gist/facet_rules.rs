@@ -3,8 +3,11 @@
 use super::compare::{Pair, holds, leads_differ};
 use super::facet_tables::{RELATIVES, SEASONS, USED_AS_PARTS};
 use super::facets::{Facet, Holder};
+use super::relations::is_attribute;
 use super::vocabulary::stem_of;
-use super::{ADDS_TO, ALL_PAST, CHANGE, FIRST_PERSON, Gist, KIND, NAME, ONE_OF, SCOPE, SOME, SUBJECT, TIME, Term, WEAK};
+use super::{
+    ADDS_TO, ALL_PAST, CHANGE, FIRST_PERSON, Gist, KIND, NAME, ONE_OF, SCOPE, SOME, SUBJECT, TIME, Term, WEAK,
+};
 use crate::claim::hash24;
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -43,11 +46,15 @@ impl Pair<'_> {
         match facet.holder() {
             Holder::Person if facet.is_attitude() => self.is_same_person() && !self.parts_differ(false),
             Holder::Person => self.is_same_person() && !self.parts_differ(false) && !self.other_days(),
+            Holder::Thing if facet.is_version() => {
+                self.is_same_thing_whatever_its_names() && !self.parts_differ(false)
+            }
             Holder::Thing => self.is_same_thing() && !self.parts_differ(false) && !self.other_days(),
             Holder::Duty => self.is_same_act() && !self.parts_differ(false) && !self.other_days(),
             Holder::Recurring => self.is_same_thing() && !self.parts_differ(true),
             Holder::Choice => {
-                let same = self.is_same_thing() || (self.new.has(CHANGE) && self.is_same_person() && self.shares_owner());
+                let same = self.is_same_thing()
+                    || (self.new.has(CHANGE) && self.is_same_person() && self.shares_owner());
                 same && !self.parts_differ(false)
             }
         }
@@ -56,7 +63,10 @@ impl Pair<'_> {
     /// Both say "we" or "I", or are about the user.
     fn shares_owner(&self) -> bool {
         let plain = |gist: &Gist| !gist.terms.iter().any(|term| term.is(SUBJECT) && !term.is(WEAK | KIND));
-        (self.known.has(FIRST_PERSON) && self.new.has(FIRST_PERSON)) || self.same_person() || (plain(self.known) && plain(self.new))
+        (self.known.has(FIRST_PERSON) && self.new.has(FIRST_PERSON))
+            || self.same_person()
+            || (plain(self.known) && plain(self.new))
+            || self.strong.iter().any(|hash| self.is_subject_of_both(*hash) && !self.is_no_name(*hash))
     }
 
     /// What is said of the one is said of the same person by the other, as far as it can be seen.
@@ -65,7 +75,11 @@ impl Pair<'_> {
             return false;
         }
         let names = |gist: &Gist| -> Vec<u32> {
-            gist.terms.iter().filter(|term| term.is(NAME) && term.is(SUBJECT)).map(|term| term.hash()).collect()
+            gist.terms
+                .iter()
+                .filter(|term| term.is(NAME) && term.is(SUBJECT))
+                .map(|term| term.hash())
+                .collect()
         };
         let (a, b) = (names(self.known), names(self.new));
         let told = |names: &[u32], gist: &Gist| names.iter().any(|hash| holds(&gist.terms, *hash));
@@ -80,44 +94,103 @@ impl Pair<'_> {
     /// One is about somebody's relative, the other is not.
     fn relatives_differ(&self) -> bool {
         let of = |gist: &Gist| -> Vec<u32> {
-            let mut found: Vec<u32> = gist.terms.iter().filter(|term| term.is(SUBJECT) && RELATIVE.contains(&term.hash())).map(|term| term.hash()).collect();
+            let mut found: Vec<u32> = gist
+                .terms
+                .iter()
+                .filter(|term| term.is(SUBJECT) && RELATIVE.contains(&term.hash()))
+                .map(|term| term.hash())
+                .collect();
             found.sort_unstable();
             found.dedup();
             found
         };
         let (a, b) = (of(self.known), of(self.new));
-        a.iter().any(|one| !holds(&self.new.terms, *one)) || b.iter().any(|one| !holds(&self.known.terms, *one))
+        a.iter().any(|one| !holds(&self.new.terms, *one))
+            || b.iter().any(|one| !holds(&self.known.terms, *one))
     }
 
     /// The same thing: what one is about is a word of the other, and no other word tells two things apart.
     fn is_same_thing(&self) -> bool {
-        let noun = self.strong.iter().any(|hash| self.is_no_name(*hash) || self.known.identifiers.contains(hash) || self.is_subject_of_both(*hash));
+        !self.identifiers_differ() && self.is_same_thing_whatever_its_names()
+    }
+
+    fn is_same_thing_whatever_its_names(&self) -> bool {
+        let noun = self.strong.iter().any(|hash| {
+            self.is_no_name(*hash) || self.known.identifiers.contains(hash) || self.is_subject_of_both(*hash)
+        });
         noun && !self.names_differ
-            && !self.identifiers_differ()
             && !self.relatives_differ()
             && self.near(2, true)
             && self.same_subject()
             && (self.meets_subject() || self.has_no_subject())
-            && !self.are_two_things()
+            && !(if self.strong.len() >= 3 { self.are_two_subjects() } else { self.are_two_things() })
             && !self.is_part_of_the_other()
+    }
+
+    /// What is known says something that the new one does not repeat.
+    fn leaves_something_out(&self) -> bool {
+        self.known
+            .terms
+            .iter()
+            .any(|term| !term.is(WEAK | KIND | SCOPE) && !holds(&self.new.terms, term.hash()))
     }
 
     /// One of the two is about nothing that has a name or a noun: "please answer in German".
     fn has_no_subject(&self) -> bool {
-        let none = |gist: &Gist| !gist.terms.iter().any(|term| term.is(SUBJECT) && !term.is(WEAK | KIND | SCOPE));
+        let none =
+            |gist: &Gist| !gist.terms.iter().any(|term| term.is(SUBJECT) && !term.is(WEAK | KIND | SCOPE));
         none(self.known) || none(self.new)
+    }
+
+    /// The new one says that something of what is known is different now.
+    pub(super) fn has_changed(&self) -> bool {
+        self.new.has(CHANGE)
+            && !self.new.has(ALL_PAST)
+            && self.strong.len() >= 2
+            && (self.known.cues | self.new.cues) & (ONE_OF | SOME) == 0
+            && self.is_same_thing()
+            && self.near(2, false)
+            && self.leaves_something_out()
+            && !self.are_two_things()
+            && !self.parts_differ(false)
+            && !self.other_days()
+    }
+
+    /// An attribute with one value, told of the same: names and numbers in one that the other does not know.
+    pub(super) fn attribute_moved(&self) -> bool {
+        let attribute = self.strong.iter().any(|hash| is_attribute(Term::new(*hash, 0)));
+        let value = |a: &Gist, b: &Gist| {
+            a.terms.iter().any(|term| term.is(NAME) && !term.is(SCOPE) && !holds(&b.terms, term.hash()))
+        };
+        attribute
+            && self.strong.len() >= 2
+            && value(self.known, self.new)
+            && value(self.new, self.known)
+            && (self.known.cues | self.new.cues) & (ONE_OF | SOME) == 0
+            && !self.are_two_things()
+            && self.is_same_thing()
+            && !self.parts_differ(false)
+            && !self.other_days()
     }
 
     /// "The gym" and "the gym's sauna": one is about a part of the other.
     fn is_part_of_the_other(&self) -> bool {
         let subject = |gist: &Gist| -> Vec<u32> {
-            let mut all: Vec<u32> = gist.terms.iter().filter(|term| term.is(SUBJECT) && !term.is(WEAK | SCOPE | KIND | TIME)).map(|term| term.hash()).collect();
+            let mut all: Vec<u32> = gist
+                .terms
+                .iter()
+                .filter(|term| term.is(SUBJECT) && !term.is(WEAK | SCOPE | KIND | TIME))
+                .map(|term| term.hash())
+                .collect();
             all.dedup();
             all
         };
         let (a, b) = (subject(self.known), subject(self.new));
         let part = |whole: &[u32], part: &[u32], gist: &Gist| {
-            !whole.is_empty() && whole.len() + 1 == part.len() && whole.iter().all(|one| part.contains(one)) && part.last().is_some_and(|head| !holds(&gist.terms, *head))
+            !whole.is_empty()
+                && whole.len() + 1 == part.len()
+                && whole.iter().all(|one| part.contains(one))
+                && part.last().is_some_and(|head| !holds(&gist.terms, *head))
         };
         part(&a, &b, self.known) || part(&b, &a, self.new)
     }
@@ -125,21 +198,30 @@ impl Pair<'_> {
     /// Each says what it is for, and for something else.
     fn aims_differ(&self) -> bool {
         let lacks = |a: &Gist, b: &Gist| {
-            let aim = a.aim.and_then(|(from, to)| a.terms.get(usize::from(from)..usize::from(to))).unwrap_or_default();
-            !aim.is_empty() && aim.iter().all(|term| !holds(&b.terms, term.hash()))
+            let aim = a
+                .aim
+                .and_then(|(from, to)| a.terms.get(usize::from(from)..usize::from(to)))
+                .unwrap_or_default();
+            let mut aim = aim.iter().filter(|term| !term.is(WEAK)).peekable();
+            aim.peek().is_some() && aim.all(|term| !holds(&b.terms, term.hash()))
         };
         lacks(self.known, self.new) && lacks(self.new, self.known)
     }
 
     /// The same act: enough words of both, whoever it is said of.
     fn is_same_act(&self) -> bool {
-        !self.names_differ && !self.identifiers_differ() && self.strong.len() >= 2 && self.is_mostly_shared()
-            && (self.same_subject() || self.strong.len() >= 3) && !self.are_two_things()
+        !self.names_differ
+            && !self.identifiers_differ()
+            && self.strong.len() >= 2
+            && self.is_mostly_shared()
+            && (self.same_subject() || self.strong.len() >= 3)
+            && !self.are_two_things()
     }
 
     /// Half of the words of the shorter are words of the other.
     fn is_mostly_shared(&self) -> bool {
-        let count = |gist: &Gist| gist.terms.iter().filter(|term| !term.is(WEAK | KIND | TIME | SCOPE)).count();
+        let count =
+            |gist: &Gist| gist.terms.iter().filter(|term| !term.is(WEAK | KIND | TIME | SCOPE)).count();
         self.strong.len() * 2 >= count(self.known).min(count(self.new))
     }
 
@@ -151,9 +233,13 @@ impl Pair<'_> {
     /// Each is limited to a part that the other does not name.
     fn parts_differ(&self, recurring: bool) -> bool {
         let part = |term: &&Term| {
-            term.is(SCOPE) && !term.is(TIME) && !SEASON.contains(&term.hash()) && !(recurring && CADENCE.contains(&term.hash()))
+            term.is(SCOPE)
+                && !term.is(TIME)
+                && !SEASON.contains(&term.hash())
+                && !(recurring && CADENCE.contains(&term.hash()))
         };
-        let lacks = |a: &Gist, b: &Gist| a.terms.iter().filter(part).any(|term| !holds(&b.terms, term.hash()));
+        let lacks =
+            |a: &Gist, b: &Gist| a.terms.iter().filter(part).any(|term| !holds(&b.terms, term.hash()));
         leads_differ(self.known, self.new) || (lacks(self.known, self.new) && lacks(self.new, self.known))
     }
 }
@@ -161,7 +247,9 @@ impl Pair<'_> {
 fn differs(known: &[Facet], new: &[Facet], facet: Facet) -> bool {
     match facet.holder() {
         Holder::Duty => duties_differ(known, new, facet.class),
-        Holder::Person | Holder::Thing | Holder::Choice | Holder::Recurring => exclude_each_other(known, new, facet.class),
+        Holder::Person | Holder::Thing | Holder::Choice | Holder::Recurring => {
+            exclude_each_other(known, new, facet.class)
+        }
     }
 }
 
@@ -187,6 +275,7 @@ fn exclude_each_other(known: &[Facet], new: &[Facet], class: u32) -> bool {
         ([one], Some(new)) => *one != new,
         _ => !said.is_empty() && !other.is_empty() && !meets(&said, &other),
     };
-    let denied = (meets(&said, &given_up) && !meets(&said, &other)) || (meets(&left, &other) && !meets(&said, &other));
+    let denied =
+        (meets(&said, &given_up) && !meets(&said, &other)) || (meets(&left, &other) && !meets(&said, &other));
     meant && (apart || denied)
 }

@@ -1,8 +1,9 @@
 //! Attributes whose values exclude one another, read from a broad table: who smokes does not abstain, what is weekly is not
 //! monthly, who uses one tracker has left the other. Unlike opposites they need not stand in the same words.
 
+use super::choice_tables::{CHOICES, VERSIONED};
 use super::clause::clause_start;
-use super::facet_tables::{CADENCES, CHOICES, CLASSES, DUTIES, KEEPS_FROM, TAKES_TO, VERSIONED};
+use super::facet_tables::{CADENCES, CLASSES, DUTIES, KEEPS_FROM, TAKES_TO};
 use super::vocabulary::{Phrases, phrase_at, phrases};
 use crate::claim::hash24;
 use crate::claim::lexicon::{Role, lexicon};
@@ -59,6 +60,11 @@ impl Facet {
         TABLES.holders.get(self.class as usize).copied().unwrap_or(Holder::Thing)
     }
 
+    /// Whether it tells a version, a port or a region.
+    pub(super) fn is_version(self) -> bool {
+        self.class & VERSION_BIT != 0
+    }
+
     /// Whether it tells what somebody likes, eats or does, or leaves be.
     pub(super) fn is_attitude(self) -> bool {
         self.class >= HASHED && self.class & VERSION_BIT == 0
@@ -103,11 +109,11 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
 });
 
 impl Tables {
-    fn add(&mut self, holder: Holder, needs: &'static str, values: &[&'static str]) {
+    fn add(&mut self, holder: Holder, needs: &'static str, values: &'static str) {
         let class = self.holders.len() as u32;
         self.holders.push(holder);
         self.needs.push(needs.split_whitespace().collect());
-        for (value, list) in (0u32..).zip(values) {
+        for (value, list) in (0u32..).zip(values.split('|')) {
             for phrase in list.split(',') {
                 let words: Vec<&str> = phrase.split_whitespace().collect();
                 if let Some(first) = words.first() {
@@ -145,16 +151,25 @@ fn listed(words: &[Word], at: usize, found: &mut Vec<Facet>) {
     };
     for (phrase, class, value) in known.iter().filter(|(phrase, ..)| stands(phrase)) {
         // "not accepting" is no "accepting": the longer phrase has begun before.
-        let inner = (1..=2).any(|back| at.checked_sub(back).is_some_and(|from| covers(words, from, at + phrase.len(), *class)));
-        let longer = known.iter().any(|(other, own, _)| own == class && other.len() > phrase.len() && stands(other));
+        let inner = (1..=2).any(|back| {
+            at.checked_sub(back).is_some_and(|from| covers(words, from, at + phrase.len(), *class))
+        });
+        let longer =
+            known.iter().any(|(other, own, _)| own == class && other.len() > phrase.len() && stands(other));
         if inner || longer {
             continue;
         }
         let needs = TABLES.needs.get(*class as usize);
         let meant = needs.is_none_or(|needs| {
-            needs.is_empty() || words.iter().enumerate().any(|(place, word)| (place < at || place >= at + phrase.len()) && needs.contains(word.text.as_str()))
+            needs.is_empty()
+                || words.iter().enumerate().any(|(place, word)| {
+                    (place < at || place >= at + phrase.len()) && needs.contains(word.text.as_str())
+                })
         });
-        if phrase.len() == 1 && TABLES.holders.get(*class as usize) == Some(&Holder::Recurring) && names_next(words, at) {
+        if phrase.len() == 1
+            && TABLES.holders.get(*class as usize) == Some(&Holder::Recurring)
+            && names_next(words, at)
+        {
             continue;
         }
         let duty = TABLES.holders.get(*class as usize) == Some(&Holder::Duty);
@@ -175,11 +190,16 @@ fn names_next(words: &[Word], at: usize) -> bool {
 
 /// Whether a phrase of the class that begins at `from` reaches to `end`.
 fn covers(words: &[Word], from: usize, end: usize, class: u32) -> bool {
-    let Some(known) = words.get(from).and_then(|word| TABLES.values.get(word.text.as_str())) else { return false };
+    let Some(known) = words.get(from).and_then(|word| TABLES.values.get(word.text.as_str())) else {
+        return false;
+    };
     known.iter().any(|(phrase, own, _)| {
         *own == class
             && from + phrase.len() >= end
-            && phrase.iter().zip(from..).all(|(word, at)| words.get(at).is_some_and(|found| found.text == *word))
+            && phrase
+                .iter()
+                .zip(from..)
+                .all(|(word, at)| words.get(at).is_some_and(|found| found.text == *word))
     })
 }
 
@@ -192,28 +212,86 @@ fn is_denied(words: &[Word], at: usize, end: usize) -> bool {
         let softened = matches!(text(place + 1), "only" | "just" | "but");
         let gives_up = matches!(
             text(place),
-            "stopped" | "quit" | "former" | "formerly" | "ex" | "dropped" | "ditched" | "left" | "replaced" | "sold" | "cancelled" | "canceled" | "abandoned"
-                | "uninstalled" | "ended" | "replaces" | "retired" | "scrapped" | "removed" | "outgrew" | "closed" | "deleted"
+            "stopped"
+                | "quit"
+                | "former"
+                | "formerly"
+                | "ex"
+                | "dropped"
+                | "ditched"
+                | "left"
+                | "replaced"
+                | "sold"
+                | "cancelled"
+                | "canceled"
+                | "abandoned"
+                | "uninstalled"
+                | "ended"
+                | "replaces"
+                | "retired"
+                | "scrapped"
+                | "removed"
+                | "outgrew"
+                | "closed"
+                | "deleted"
         );
-        let leaves = matches!((text(place), text(place + 1)), ("used", "to") | ("instead", "of") | ("rather", "than") | ("moved", "off" | "from") | ("switched", "from") | ("gave", "up") | ("given", "up") | ("away", "from") | ("migrated", "from" | "off") | ("went", "from") | ("rid", "of") | ("got", "rid") | ("over", "from"));
+        let leaves = matches!(
+            (text(place), text(place + 1)),
+            ("used", "to")
+                | ("instead", "of")
+                | ("rather", "than")
+                | ("moved", "off" | "from")
+                | ("switched", "from")
+                | ("gave", "up")
+                | ("given", "up")
+                | ("away", "from")
+                | ("migrated", "from" | "off")
+                | ("went", "from")
+                | ("rid", "of")
+                | ("got", "rid")
+                | ("over", "from")
+        );
         let here = place + 1 < at || !matches!(text(place), "left");
         (negates && !softened) || (gives_up && here) || leaves
     });
     let after = (end..(end + 3).min(words.len())).any(|place| {
         matches!((text(place), text(place + 1)), ("no", "longer") | ("any", "more") | ("any", "longer"))
-            || matches!(text(place), "anymore" | "retired" | "gone" | "cancelled" | "canceled" | "deleted" | "annoy" | "annoys" | "history" | "dropped" | "scrapped" | "decommissioned" | "ditched" | "dissolved")
+            || matches!(
+                text(place),
+                "anymore"
+                    | "retired"
+                    | "gone"
+                    | "cancelled"
+                    | "canceled"
+                    | "deleted"
+                    | "annoy"
+                    | "annoys"
+                    | "history"
+                    | "dropped"
+                    | "scrapped"
+                    | "decommissioned"
+                    | "ditched"
+                    | "dissolved"
+            )
     }) && !words.get(at..end).unwrap_or_default().iter().any(|word| word.stop);
     before || after
 }
 
 /// "Node 20", "runs Postgres 16".
 fn versioned(words: &[Word], at: usize, found: &mut Vec<Facet>) {
-    let Some(product) = words.get(at).filter(|word| TABLES.versioned.contains(word.text.as_str()) && !word.stop) else { return };
+    let Some(product) =
+        words.get(at).filter(|word| TABLES.versioned.contains(word.text.as_str()) && !word.stop)
+    else {
+        return;
+    };
     let next = words.get(at + 1).map_or("", |word| word.text.as_str());
     let version = next.strip_prefix('v').unwrap_or(next);
     if version.starts_with(|c: char| c.is_ascii_digit()) && version.len() <= 8 {
         let class = VERSION_BIT | (hash24(&product.text) ^ VERSION_SALT) & 0x00ff_ffff | HASHED;
-        push(found, Facet { class, value: hash24(version), denied: is_denied(words, at, at + 2), meant: true });
+        push(
+            found,
+            Facet { class, value: hash24(version), denied: is_denied(words, at, at + 2), meant: true },
+        );
     }
 }
 
@@ -221,10 +299,17 @@ fn versioned(words: &[Word], at: usize, found: &mut Vec<Facet>) {
 fn region(words: &[Word], at: usize, found: &mut Vec<Facet>) {
     let Some(name) = words.get(at).map(|word| word.text.as_str()) else { return };
     let mut parts = name.split('-');
-    let area = parts.next().is_some_and(|part| matches!(part, "us" | "eu" | "ap" | "ca" | "sa" | "af" | "me" | "uk" | "asia" | "europe"));
-    let side = parts.next().is_some_and(|part| part.len() > 3 && part.chars().all(char::is_alphabetic) || matches!(part, "west1" | "east1"));
+    let area = parts.next().is_some_and(|part| {
+        matches!(part, "us" | "eu" | "ap" | "ca" | "sa" | "af" | "me" | "uk" | "asia" | "europe")
+    });
+    let side = parts.next().is_some_and(|part| {
+        part.len() > 3 && part.chars().all(char::is_alphabetic) || matches!(part, "west1" | "east1")
+    });
     let number = parts.next().is_some_and(|part| part.len() == 1 && part.chars().all(|c| c.is_ascii_digit()));
-    let within = at.checked_sub(1).and_then(|before| words.get(before)).is_some_and(|word| matches!(word.text.as_str(), "in" | "of" | "from" | "to" | "on" | ":"));
+    let within = at
+        .checked_sub(1)
+        .and_then(|before| words.get(before))
+        .is_some_and(|word| matches!(word.text.as_str(), "in" | "of" | "from" | "to" | "on" | ":"));
     if area && side && number && within && at > 2 {
         let class = VERSION_BIT | hash24("region") & 0x00ff_ffff | HASHED;
         push(found, Facet { class, value: hash24(name), denied: is_denied(words, at, at + 1), meant: true });
@@ -234,12 +319,32 @@ fn region(words: &[Word], at: usize, found: &mut Vec<Facet>) {
 /// "listens on 8081", "bound to port 8443".
 fn ports(words: &[Word], at: usize, found: &mut Vec<Facet>) {
     let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
-    let opens = matches!(text(at), "listens" | "listen" | "listening" | "bound" | "binds" | "port" | "exposed" | "served" | "reachable" | "answers");
-    let number = (at + 1..=at + 3).map(text).take_while(|word| matches!(*word, "on" | "to" | "port" | "is" | ":" | "at" | "now") || word.starts_with(|c: char| c.is_ascii_digit()));
-    let number = number.filter(|word| (2..=5).contains(&word.len()) && word.chars().all(|c| c.is_ascii_digit())).last();
+    let opens = matches!(
+        text(at),
+        "listens"
+            | "listen"
+            | "listening"
+            | "bound"
+            | "binds"
+            | "port"
+            | "exposed"
+            | "served"
+            | "reachable"
+            | "answers"
+    );
+    let number = (at + 1..=at + 3).map(text).take_while(|word| {
+        matches!(*word, "on" | "to" | "port" | "is" | ":" | "at" | "now")
+            || word.starts_with(|c: char| c.is_ascii_digit())
+    });
+    let number = number
+        .filter(|word| (2..=5).contains(&word.len()) && word.chars().all(|c| c.is_ascii_digit()))
+        .last();
     if let Some(number) = number.filter(|_| opens) {
         let class = VERSION_BIT | hash24("port") & 0x00ff_ffff | HASHED;
-        push(found, Facet { class, value: hash24(number), denied: is_denied(words, at, at + 2), meant: true });
+        push(
+            found,
+            Facet { class, value: hash24(number), denied: is_denied(words, at, at + 2), meant: true },
+        );
     }
 }
 
@@ -253,14 +358,40 @@ fn attitudes(words: &[Word], at: usize, found: &mut Vec<Facet>, stem: &mut impl 
     }
     let denied = keeps == 0 && is_denied(words, at, at + length);
     // What denies the verb was read as a phrase of its own.
-    if keeps == 0 && denied && at.checked_sub(1).is_some_and(|before| phrase_at(&TABLES.keeps_from, words, before) > 0) {
+    if keeps == 0
+        && denied
+        && at.checked_sub(1).is_some_and(|before| phrase_at(&TABLES.keeps_from, words, before) > 0)
+    {
         return;
     }
     let leaves_be = keeps > 0 || denied;
     let from = at + length;
     for place in from..(from + OBJECT_REACH).min(words.len()) {
         let Some(word) = words.get(place) else { break };
-        if matches!(word.text.as_str(), "but" | "because" | "since" | "when" | "over" | "rather" | "instead" | "with" | "after" | "before" | "from" | "until" | "if" | "without" | "except" | "unless" | "than" | "while" | "for" | "at" | "on") {
+        if matches!(
+            word.text.as_str(),
+            "but"
+                | "because"
+                | "since"
+                | "when"
+                | "over"
+                | "rather"
+                | "instead"
+                | "with"
+                | "after"
+                | "before"
+                | "from"
+                | "until"
+                | "if"
+                | "without"
+                | "except"
+                | "unless"
+                | "than"
+                | "while"
+                | "for"
+                | "at"
+                | "on"
+        ) {
             break;
         }
         for object in objects(&word.text, stem) {

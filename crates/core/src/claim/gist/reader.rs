@@ -1,10 +1,10 @@
 //! Reads a text into its gist, sentence by sentence.
 
-use super::facets;
 use super::clause::{
-    clause_end, clause_start, ends_apart, denied_adjective, is_aside, is_person, is_verb, opens_with_name,
-    parts, phrase_is, subject_start,
+    clause_end, clause_start, denied_adjective, ends_apart, is_aside, is_attributive, is_person, is_verb,
+    opens_with_name, opens_with_verb, parts, phrase_is, subject_start,
 };
+use super::facets;
 use super::tables::LANGUAGES;
 use super::vocabulary::{WORDS, phrase_at, stem_of};
 use super::{
@@ -50,7 +50,7 @@ impl Reader<'_> {
         let mut verb = None;
         let mut at = 0;
         while let Some(word) = words.get(at) {
-            if verb.is_none() && is_verb(words, at) {
+            if verb.is_none() && (is_verb(words, at) || (at == 0 && opens_with_verb(words))) {
                 verb = Some(at);
             }
             self.cue(words, at);
@@ -87,9 +87,13 @@ impl Reader<'_> {
         let verb = verb.unwrap_or_else(|| places.get(NOTE_SUBJECT).copied().unwrap_or(words.len()));
         if first == 0 {
             let start = subject_start(words, verb);
-            let verb = if start > verb { (start..words.len()).find(|at| is_verb(words, *at)).unwrap_or(verb) } else { verb };
+            let verb = if start > verb {
+                (start..words.len()).find(|at| is_verb(words, *at)).unwrap_or(verb)
+            } else {
+                verb
+            };
             let any = places.iter().any(|place| *place >= start && *place < verb);
-            self.mark(first, &places, SUBJECT, |place| place < verb && (place >= start || !any) );
+            self.mark(first, &places, SUBJECT, |place| place < verb && (place >= start || !any));
         }
         if matches!(opening, "for" | "when" | "on" | "in" | "during" | "at" | "while" | "whenever" | "with")
             && self.gist.lead.is_none()
@@ -118,7 +122,17 @@ impl Reader<'_> {
 
     /// What a sentence says that it is for, behind its verb.
     fn aim(&mut self, words: &[Word], first: usize, places: &[usize]) {
-        let Some(at) = words.iter().skip(1).position(|word| matches!(word.text.as_str(), "for" | "when" | "during" | "while" | "if")) else { return };
+        let opens = |at: &usize| {
+            let capital = words.get(at + 1).is_some_and(|next| next.capital);
+            words.get(*at).is_some_and(|word| {
+                matches!(word.text.as_str(), "for" | "when" | "during" | "while" | "if")
+                    || (word.text == "in" && capital)
+            })
+        };
+        let Some(at) = (1..words.len()).find(opens).map(|at| at - 1) else {
+            self.gist.aim = self.gist.aim.or(self.gist.lead);
+            return;
+        };
         let (from, to) = (at + 1, clause_end(words, at + 1));
         let start = first + places.iter().take_while(|place| **place < from).count();
         let end = first + places.iter().take_while(|place| **place < to).count();
@@ -130,7 +144,8 @@ impl Reader<'_> {
     /// The hash of a word that can be the object of a verb.
     fn object(&mut self, text: &str) -> Option<u32> {
         let stem = self.stem(text);
-        let plain = lexicon().surface(text).is_none() && !WORDS.light.contains(&stem) && !WORDS.scopes.contains(text);
+        let plain =
+            lexicon().surface(text).is_none() && !WORDS.light.contains(&stem) && !WORDS.scopes.contains(text);
         (plain && text.contains(char::is_alphabetic)).then(|| hash24(&stem))
     }
 
@@ -188,13 +203,29 @@ impl Reader<'_> {
             "is" | "are" | "am" | "has" | "have" | "do" | "does" | "can" | "must" | "may" | "should" => {
                 self.present += 1;
             }
+            "broken" | "stuck" | "torn" | "frozen" | "closed" | "shut" | "gone" | "married" | "divorced"
+            | "engaged" | "retired" => {}
+            _ if at > 0
+                && is_verb(words, at)
+                && !text.ends_with("ed")
+                && !matches!(text, "was" | "were" | "did" | "had" | ":")
+                && !lexicon().irregular(text).is_some_and(|(_, past)| past) =>
+            {
+                self.present += 1;
+            }
             _ if !first => {}
             "was" | "were" | "did" | "had" => self.past += 1,
             ":" => self.present += 1,
-            "asked" | "told" if words.iter().skip(at + 1).take(4).any(|word| matches!(word.text.as_str(), "to" | "not" | "never")) => {
+            "asked" | "told"
+                if words
+                    .iter()
+                    .skip(at + 1)
+                    .take(4)
+                    .any(|word| matches!(word.text.as_str(), "to" | "not" | "never")) =>
+            {
                 self.present += 1;
             }
-            _ if at > 0 && text.ends_with("ed")
+            _ if at > 0 && text.ends_with("ed") && !is_attributive(words, at)
                 || lexicon().irregular(text).is_some_and(|(_, past)| past) =>
             {
                 self.past += 1
@@ -239,7 +270,8 @@ impl Reader<'_> {
         let resolved = value.is_relative() && quantity::relative_days(&value, today).is_some();
         // A line that begins with a time of day is one of a log.
         let stamp = at == 0 && matches!(value.dim, quantity::CLOCK | quantity::DAY);
-        if resolved || stamp || (value.is_time() && matches!(lead, "this" | "last" | "next")) {
+        let aside = clause_start(words, at) > 0 && !self.gist.terms.is_empty();
+        if !aside && (resolved || stamp || (value.is_time() && matches!(lead, "this" | "last" | "next"))) {
             self.gist.cues |= MOMENT;
         }
         if value.family() == quantity::DAY && matches!(told(at), "by" | "until" | "till") {
@@ -327,7 +359,8 @@ impl Reader<'_> {
         if WORDS.light.contains(&stem) {
             marks |= WEAK;
         }
-        let runs_out = matches!(text, "runs" | "run") && words.get(at + 1).is_some_and(|next| next.text == "out");
+        let runs_out =
+            matches!(text, "runs" | "run") && words.get(at + 1).is_some_and(|next| next.text == "out");
         if WORDS.due.contains(&stem) || runs_out {
             self.gist.cues |= ON_A_DAY;
         }

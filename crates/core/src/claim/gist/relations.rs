@@ -66,7 +66,10 @@ const FORWARD: &[(u32, &str)] = &[
     ),
     (OWNER, "owned by|belongs to|belong to|maintained by|sits with|lies with|responsibility of"),
     (LEAD, "led by|headed by|run by|chaired by"),
-    (KEEPER, "reports to|report to|managed by|handled by|looked after by|done by|covered by"),
+    (
+        KEEPER,
+        "reports to|report to|managed by|handled by|looked after by|done by|covered by|reviewed by|approved by|checked by|supervised by|operated by|cleaned by|supplied by|provided by|organised by|organized by",
+    ),
     (ASSIGNED, "assigned to"),
     (NAMED, "is called|is named|are called"),
     (TEACHER, "taught by|coached by"),

@@ -1,7 +1,7 @@
 //! The words by which the gist of a text is read, as plain text.
 
 /// Words that say little about which thing is meant.
-pub(super) const LIGHT: &str = "user client customer team people person day week month year time thing new use using used make \
+pub(super) const LIGHT: &str = "dr prof professor herr frau madame monsieur sir user client customer team people person day week month year time thing new use using used make \
     get got go want need whatsoever once first second good well every all most please always never only same own back one put take keep \
     set let say know lot bit kind sort number real current regular usual normal general whole full long short \
     big small next last other right left come goes going done doing say says said ask asks asked tell think \

@@ -422,7 +422,7 @@ pub(super) const UN_WORDS: &str = "under until unit unite union unique unless un
 pub(super) const NUMBERED: &str = "room ticket invoice clause sprint chapter section article page line issue order case exhibit \
     figure table step phase stage question item build job run node server host rack track lot district route highway class \
     season episode volume part test bus apartment game level lane task story unit flight bug pr mr rfc adr customer client \
-    user topic account employee patient sample batch shard worker pod replica device sensor machine printer desk gate \
+    user topic account acct cust programme program employee patient sample batch shard worker pod replica device sensor machine printer desk gate \
     platform zone group cohort week day iteration epoch attempt round release commit problem exercise lesson module \
     slide experiment trial participant subject camera warehouse store aisle bin shelf locker slot seat record row column \
     entry message log alert incident contract policy claim receipt payment transaction shipment package parcel container \
@@ -441,7 +441,7 @@ pub(super) const ONCE: &str = "bear birth birthday birthdate birthplace die deat
 /// What is measured and changes by itself: each value is one of its moment.
 pub(super) const MEASURED: &str = "thermometer thermostat sensor gauge barometer scale odometer counter temperature usage utilisation utilization load latency throughput depth lag weight weigh pulse \
     glucose humidity traffic step calorie backlog visitor follower balance uptime downtime consumption reading read measure \
-    bpm mood occupancy pressure saturation heartrate revenue inventory stock score lead_time speed voltage current_draw \
+    bpm mood occupancy pressure saturation heartrate co2 ppm queue show display battery revenue inventory stock score lead_time speed voltage current_draw \
     level spend spending sales signup conversion churn attendance turnout rainfall queue_length duration runtime heap";
 
 /// What is set, even beside a word of the table above: a limit, a target.

@@ -89,11 +89,11 @@ fn range_end(words: &[Word], taken: usize, suffix: &str) -> Option<(f64, usize, 
 pub(super) fn numeral(words: &[Word]) -> Option<(f64, usize, String)> {
     let first = text(words, 0);
     if first.starts_with(|c: char| {
-        c.is_ascii_digit() || currency(c).is_some() || matches!(c, '-' | '+' | '#' | '~' | '.')
+        c.is_ascii_digit() || currency(c).is_some() || matches!(c, '-' | '+' | '~' | '.')
     }) {
         let symbol = first.chars().next().filter(|c| currency(*c).is_some());
         let (amount, rest) =
-            digits(first.trim_start_matches(|c| currency(c).is_some() || matches!(c, '#' | '~' | '+')))?;
+            digits(first.trim_start_matches(|c| currency(c).is_some() || matches!(c, '~' | '+')))?;
         let suffix = symbol.map_or_else(|| rest.to_owned(), |symbol| format!("{rest}{symbol}"));
         return Some((amount, 1, suffix));
     }

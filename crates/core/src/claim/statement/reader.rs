@@ -9,7 +9,7 @@ use super::{
 };
 use crate::claim::label::{self, Place};
 use crate::claim::lexicon::{Bound, Lexicon, Opens, Role, Tense, lexicon};
-use crate::claim::quantity::{self, DAY, MARK_ANCHOR, MARK_END, MARK_SINCE, MARK_START};
+use crate::claim::quantity::{self, DAY, MARK_ANCHOR, MARK_END, MARK_SINCE, MARK_START, TEMPERATURE};
 use crate::claim::words::{Sentence, Word};
 use crate::claim::{Features, hash24, hash64};
 use crate::text::Analyser;
@@ -513,7 +513,9 @@ impl<'a> Reader<'a> {
         if self.denials % 2 == 1 {
             self.out.flags |= DENIED;
         }
-        if self.measured && !self.limited && !self.out.values.is_empty() {
+        // "It is -3 degrees outside": the unit says that it was measured.
+        let warm = self.out.values.iter().any(|value| value.dim == TEMPERATURE);
+        if (self.measured || warm) && !self.limited && !self.out.values.is_empty() {
             self.out.flags |= READING;
         }
         let value_behind_colon = self.noted.is_some_and(|before| self.out.values.len() > before);

@@ -79,6 +79,7 @@ impl Gathering<'_> {
             scope.admits_row(items, row)
                 && !index.redacts(row, redacted)
                 && items.version(row).is_some_and(may)
+                && !index.claims.get(row).is_some_and(|known| known.tells_another_event(&self.asked.claim))
         };
         let allowed = Allowed { rows: Some(&rows), admits: &admits, weights: &[] };
         // A vector of another length is near to nothing.

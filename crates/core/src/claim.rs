@@ -197,7 +197,7 @@ impl Claim {
             && !self.tells_another_event(other)
     }
 
-    /// Whether the two tell, in whatever words, of what happened at different moments: "ran 5 km" on two days.
+    /// Whether the two tell, in whatever words, of what happened on different days: "ran 5 km" on two days.
     #[must_use]
     pub fn tells_another_event(&self, other: &Self) -> bool {
         let told = |(mine, its)| moment::are_two_events((mine, self.made), (its, other.made));

@@ -82,6 +82,8 @@ pub(super) const ONE_OF: u16 = 2048;
 pub(super) const FIRST_PERSON: u16 = 4096;
 /// Says "I" or begins with "the user": it is about whoever stores it.
 pub(super) const OF_SELF: u16 = 8192;
+/// Says in so many words that something took the place of another, or ended.
+pub(super) const REPLACES: u16 = 16_384;
 /// Names a limit.
 pub(super) const LIMIT: u16 = 512;
 /// Speaks of some, or of one.

@@ -77,14 +77,14 @@ pub(super) fn at_other_times(known: (&Statement, Made), new: (&Statement, Made))
     a.1 + SAME_EVENT_MINUTES < b.0 || b.1 + SAME_EVENT_MINUTES < a.0
 }
 
-/// Whether two statements, however alike, tell of what happened at different moments.
+/// Whether two statements, however alike, tell of what happened on different days.
 pub(super) fn are_two_events(known: (&Statement, Made), new: (&Statement, Made)) -> bool {
     let moment = |(statement, made): (&Statement, Made)| {
         let event = made.episodic && is_event(statement);
         (made.by_field || event).then_some(made.at).flatten().map(f64::from)
     };
     match (moment(known), moment(new)) {
-        (Some(a), Some(b)) => (a - b).abs() > SAME_EVENT_MINUTES,
+        (Some(a), Some(b)) => (a / DAY_MINUTES).floor() != (b / DAY_MINUTES).floor(),
         _ => false,
     }
 }

@@ -6,7 +6,8 @@ use super::facets::{Facet, Holder};
 use super::relations::is_attribute;
 use super::vocabulary::stem_of;
 use super::{
-    ADDS_TO, ALL_PAST, CHANGE, FIRST_PERSON, Gist, KIND, NAME, ONE_OF, SCOPE, SOME, SUBJECT, TIME, Term, WEAK,
+    ADDS_TO, ALL_PAST, CHANGE, FIRST_PERSON, Gist, KIND, NAME, ONE_OF, REPLACES, SCOPE, SOME, SUBJECT, TIME,
+    Term, WEAK,
 };
 use crate::claim::hash24;
 use std::collections::HashSet;
@@ -144,7 +145,7 @@ impl Pair<'_> {
 
     /// The new one says that something of what is known is different now.
     pub(super) fn has_changed(&self) -> bool {
-        self.new.has(CHANGE)
+        self.new.has(REPLACES)
             && !self.new.has(ALL_PAST)
             && self.strong.len() >= 2
             && (self.known.cues | self.new.cues) & (ONE_OF | SOME) == 0

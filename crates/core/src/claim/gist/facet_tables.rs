@@ -452,17 +452,16 @@ pub(super) const CLASSES: &[Class] = &[
 /// Duties and freedoms: what must be, what need not be, what must not be, what may be.
 pub(super) const DUTIES: &str = "must, has to, have to, needs to, need to, required to, are required, is required, mandatory, \
     compulsory, obligatory, obliged to, always, requires, required, is needed, are needed, duty to, \
-    expected to, shall, insists on, must be, no exceptions, needs, need | no need, not have to, not need \
-    to, not need, not required, optional, voluntary, up to you, up to them, at their discretion, can \
-    skip, may skip, needless, unnecessary, not necessary, not mandatory, not compulsory, not needed, no \
-    longer required, no longer needed, no longer mandatory, no longer has to, no longer have to, not \
-    obliged, exempt, without, waived, skip | must not, must never, may not, not allowed, banned, \
-    forbidden, prohibited, off limits, off-limits, not permitted, never, no, not, do not, disallowed, \
-    cannot, can not, out of bounds, refuse, refuses, bans, forbids, prohibits, rejected, rejects, leave \
-    out, leave them out, not accepted, not welcome, blocked, blocks, not be | may, allowed, permitted, \
-    free to, welcome, welcome to, can, is fine, are fine, okay to, ok to, are ok, is ok, fine by, feel \
-    free, accepted, accepts, accept, allows, permits, granted, are granted, at liberty to, legal, \
-    entitled to, okay, authorised, authorized, tolerated, can be, may be";
+    expected to, shall, insists on, must be, needs, need | no need, not have to, not need to, not need, \
+    not required, optional, voluntary, up to you, up to them, at their discretion, can skip, may skip, \
+    needless, unnecessary, not necessary, not mandatory, not compulsory, not needed, no longer required, \
+    no longer needed, no longer mandatory, no longer has to, no longer have to, not obliged, exempt, \
+    waived | must not, must never, may not, not allowed, banned, forbidden, prohibited, off limits, \
+    off-limits, not permitted, never, do not, disallowed, cannot, can not, out of bounds, refuse, \
+    refuses, bans, forbids, prohibits, rejected, rejects, leave out, leave them out, not accepted, not \
+    welcome | may, allowed, permitted, free to, welcome, welcome to, is fine, are fine, okay to, ok to, \
+    are ok, is ok, fine by, feel free, accepted, accepts, accept, allows, permits, granted, are granted, \
+    at liberty to, legal, entitled to, okay, authorised, authorized, tolerated";
 
 /// How often something comes: hourly first, yearly last.
 pub(super) const CADENCES: &str = "hourly, every hour, on the hour, each hour, once an hour | daily, every day, each day, nightly, once \

@@ -10,7 +10,7 @@ use super::vocabulary::{WORDS, phrase_at, stem_of};
 use super::{
     ADDS_TO, AGAIN, ALL, ALL_PAST, Amount, CHANGE, DENIED, ENDED, FIRST_PERSON, Gist, HEDGE, KIND, LANGUAGE,
     LEAD_MAX, LIMIT, MEASURED, MOMENT, NAME, NOTE_SUBJECT, ON_A_DAY, ONE_OF, ORDER, REACH, RELATIONS_MAX,
-    SCOPE, SOME, SUBJECT, Side, TIME, TOPICAL, Term, VALUES_MAX, WEAK, WORDS_MAX, relations,
+    REPLACES, SCOPE, SOME, SUBJECT, Side, TIME, TOPICAL, Term, VALUES_MAX, WEAK, WORDS_MAX, relations,
 };
 use crate::claim::label::{self, Place};
 use crate::claim::lexicon::{Bound, Role, lexicon};
@@ -187,7 +187,7 @@ impl Reader<'_> {
             self.gist.cues |= AGAIN;
         }
         if phrase_at(&WORDS.changes, words, at) > 0 {
-            self.gist.cues |= CHANGE;
+            self.gist.cues |= if WORDS.weak_changes.contains(text) { CHANGE } else { CHANGE | REPLACES };
         }
         if lexicon().is_limit(&stem_of(text)) {
             self.gist.cues |= LIMIT;

@@ -96,6 +96,10 @@ pub(super) const CHANGES: &str = "now|no longer|any more|anymore|moved|switched|
     taken over|renamed|rewritten|ported|converted|transferred|reassigned|promoted|swapped|dropped|postponed|pushed back|pushed to|rebooked|stop|from here on|no more|gone|reversed|reverted|renegotiated|from next|since then|retrained|is over|banned|lifted|abolished|ended|retired|quit|sold|lapsed|churned|terminated|withdrawn|scrapped|stepped down|gave up|given up|dissolved|settled|asked us to|went back to|split up|broke up|by now|brought forward|rescheduled|updated|upgraded|downgraded|upgraded to|went up|goes up|rose|dropped|\
     went down|starting|effective|cancelled|shut down|handed|these days|nowadays|finally|actually|correction|currently|at present|has left";
 
+/// Those of the words above that also stand where nothing changed.
+pub(super) const WEAK_CHANGES: &str = "currently at starting effective finally actually since cut goes went rose extended these nowadays correction become \
+    up settled upgraded updated became retired sold quit ended gone over";
+
 /// Words with one meaning here: the first stands for all.
 pub(super) const SAME: &[&str] = &[
     "limit cap ceiling quota maximum allowance",

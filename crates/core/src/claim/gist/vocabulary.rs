@@ -3,7 +3,7 @@
 use super::TOPICAL;
 use super::tables::{
     ABSTAINS, ADDS, ATTRIBUTES, CHANGES, DUE, ENDS_AFTER, ENDS_BEFORE, HEDGED, KINDS, LIGHT, OPPOSITES, SAME,
-    SCOPES,
+    SCOPES, WEAK_CHANGES,
 };
 use crate::claim::hash24;
 use crate::claim::words::Word;
@@ -25,6 +25,7 @@ pub(super) struct Words {
     pub(super) ends_after: Phrases,
     pub(super) ends_before: Phrases,
     pub(super) changes: Phrases,
+    pub(super) weak_changes: HashSet<&'static str>,
 }
 
 /// Phrases by their first word.
@@ -69,6 +70,7 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         ends_after: phrases(ENDS_AFTER),
         ends_before: phrases(ENDS_BEFORE),
         changes: phrases(CHANGES),
+        weak_changes: WEAK_CHANGES.split_whitespace().collect(),
     }
 });
 

@@ -279,6 +279,7 @@ pub(super) fn is_verb(words: &[Word], at: usize) -> bool {
         .unwrap_or_default()
         .iter()
         .rev()
+        .take(3)
         .find(|word| !adverb(word))
         .map_or("", |word| word.text.as_str());
     let next = words.get(at + 1).map_or("", |word| word.text.as_str());

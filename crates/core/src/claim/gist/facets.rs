@@ -13,6 +13,8 @@ use std::sync::LazyLock;
 
 /// Facets of a gist.
 pub(super) const FACETS_MAX: usize = 24;
+/// Words of a sentence that are looked at.
+const WORDS_READ_MAX: usize = 256;
 /// Words before a value that may deny it.
 const DENIAL_REACH: usize = 4;
 /// Words of an object that are looked at.
@@ -126,6 +128,8 @@ impl Tables {
 
 /// Adds the facets of a sentence; `stem` gives the stem by which words are compared.
 pub(super) fn read(words: &[Word], found: &mut Vec<Facet>, mut stem: impl FnMut(&str) -> Option<u32>) {
+    // Long sentences are looked at as far as a reader would follow them: the cost grows with the square of the words.
+    let words = words.get(..words.len().min(WORDS_READ_MAX)).unwrap_or_default();
     for at in 0..words.len() {
         if found.len() >= FACETS_MAX {
             return;

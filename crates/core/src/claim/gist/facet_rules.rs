@@ -48,7 +48,9 @@ impl Pair<'_> {
             Holder::Person if facet.is_attitude() => self.is_same_person() && !self.parts_differ(false),
             Holder::Person => self.is_same_person() && !self.parts_differ(false) && !self.other_days(),
             Holder::Thing if facet.is_version() => {
-                self.is_same_thing_whatever_its_names() && !self.parts_differ(false)
+                self.is_same_thing_whatever_its_names()
+                    && !self.have_other_subjects()
+                    && !self.parts_differ(false)
             }
             Holder::Thing => self.is_same_thing() && !self.parts_differ(false) && !self.other_days(),
             Holder::Duty => self.is_same_act() && !self.parts_differ(false) && !self.other_days(),
@@ -134,6 +136,15 @@ impl Pair<'_> {
             .terms
             .iter()
             .any(|term| !term.is(WEAK | KIND | SCOPE) && !holds(&self.new.terms, term.hash()))
+    }
+
+    /// Each is about something that the other does not name: "metrics of the mailer", "metrics of the importer".
+    fn have_other_subjects(&self) -> bool {
+        let lacks = |a: &Gist, b: &Gist| {
+            let own = |term: &&Term| !term.is(WEAK | KIND | TIME) && !a.identifiers.contains(&term.hash());
+            a.terms.iter().filter(own).any(|term| !holds(&b.terms, term.hash()))
+        };
+        lacks(self.known, self.new) && lacks(self.new, self.known)
     }
 
     /// One of the two is about nothing that has a name or a noun: "please answer in German".

@@ -267,7 +267,10 @@ impl Scoring<'_> {
         let (most, nearest) = (self.most(), self.pool.nearest());
         let one = |(candidate, words): (&Candidate, f64)| Relevant {
             row: candidate.row,
-            relevance: ((words + self.meaning(candidate, words / WORDS * nearest) + self.circumstances(candidate)) / most)
+            relevance: ((words
+                + self.meaning(candidate, words / WORDS * nearest)
+                + self.circumstances(candidate))
+                / most)
                 .clamp(0.0, 1.0),
         };
         self.pool.candidates.iter().zip(words).map(one).collect()

@@ -79,7 +79,9 @@ def unwrapped(text):
 
 def examples(bin, path=()):
     """The examples of the help of every command."""
-    shown = subprocess.run([bin, *path, "--help"], capture_output=True, text=True, timeout=30)
+    # As wide as a help gets: a narrow terminal breaks examples in the middle.
+    env = {**os.environ, "COLUMNS": "100"}
+    shown = subprocess.run([bin, *path, "--help"], capture_output=True, text=True, timeout=30, env=env)
     assert shown.returncode == 0, shown.stderr
     text = re.sub(r"\\\n\s*", "", shown.stdout).split("Examples:", 1)[-1]
     for line in unwrapped(text):

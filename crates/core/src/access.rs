@@ -29,7 +29,7 @@ pub use clearance::Clearance;
 pub use disclose::{Disclosed, disclose};
 pub use jwk::{JWKS_BYTES_MAX, KeySet, NotKeys};
 pub use jwt::{Claims, Distrust, Jwt, TOKEN_BYTES_MAX, TokenRules};
-pub use name::{NAME_BYTES_MAX, NAME_RULE, is_name, look};
+pub use name::{NAME_BYTES_MAX, NAME_RULE, is_name, look_alike, looks};
 pub use pair::{PairGrant, PairKey};
 pub use power::{Power, Powers};
 pub use predicate::{Barrier, Predicate, barriers, visible_to, visible_to_pair, would_see};

@@ -7,7 +7,7 @@ use crate::reply::{
 use crate::sequencer::{Objection, Proposal, Touch, TrailDraft};
 use crate::tenant::Tenant;
 use crate::{Call, flow, short_ids};
-use tabellion_core::access::{NAME_RULE, Power, Role, is_name, look};
+use tabellion_core::access::{NAME_RULE, Power, Role, is_name, looks};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{GateName, Strictness};
@@ -176,8 +176,8 @@ async fn create(
     };
     let name = words.name.clone();
     let draft = tenant.draft(actor, event, Some(&Payload::Principal(words)))?;
-    // By its look, so that of two names that look alike in one batch the second is asked again.
-    let touches = vec![Touch::Name(kind.as_str(), look(&name))];
+    // By its looks, so that of two names that look alike in one batch the second is asked again.
+    let touches = looks(&name).map(|look| Touch::Name(kind.as_str(), look)).into();
     let check = move |views: &Views, _: Timestamp| Ok(is_free(views, kind, &name)?);
     let trail = row("ok", vec![id.clone()]);
     commit(tenant, Proposal { drafts: vec![draft], touches, check: Box::new(check), trail }).await?;

@@ -82,7 +82,7 @@ use reply::{
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
-use tabellion_core::access::{Caller, look};
+use tabellion_core::access::{Caller, look_alike};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::WriteDraft;
 use tabellion_core::id::TenantId;
@@ -348,7 +348,7 @@ impl Engine {
                 .tenants
                 .read()
                 .values()
-                .any(|tenant| look(tenant.shared.views.read().identity.tenant_name()) == look(&name));
+                .any(|tenant| look_alike(tenant.shared.views.read().identity.tenant_name(), &name));
             let message = "another tenant has this name, or one that looks like it";
             if taken { Err(Refusal::new(Code::NameTaken, message)) } else { Ok(name) }
         };

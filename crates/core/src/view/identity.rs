@@ -1,7 +1,7 @@
 //! Principals and credentials, and the epoch that moves with every change to them.
 
 use super::Opened;
-use crate::access::{Role, look};
+use crate::access::{Role, looks};
 use crate::canonical::Hash;
 use crate::id::{AgentId, KeyId, ResourceId, TenantId, UserId};
 use crate::log::{Entry, Event, IssuedKey, Principal};
@@ -105,7 +105,7 @@ pub struct IdentityView {
     keys: Vec<Key>,
     #[cbor(skip)]
     key_of: HashMap<Hash, usize>,
-    /// The first name of each look, by the kind of principal.
+    /// The first name of each of the looks that names have, by the kind of principal.
     #[cbor(skip)]
     looks: HashMap<(PrincipalKind, String), String>,
 }
@@ -224,11 +224,13 @@ impl IdentityView {
     /// The name of the principal of this kind that a name looks like, or is.
     #[must_use]
     pub fn looks_like(&self, kind: PrincipalKind, name: &str) -> Option<&str> {
-        self.looks.get(&(kind, look(name))).map(String::as_str)
+        looks(name).into_iter().find_map(|look| self.looks.get(&(kind, look))).map(String::as_str)
     }
 
     fn note_look(&mut self, kind: PrincipalKind, name: &str) {
-        self.looks.entry((kind, look(name))).or_insert_with(|| name.to_owned());
+        for look in looks(name) {
+            self.looks.entry((kind, look)).or_insert_with(|| name.to_owned());
+        }
     }
 
     /// A credential by id, whether it is live or not.

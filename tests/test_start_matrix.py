@@ -224,9 +224,9 @@ def run(bin, *arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, env=env, stdin=subprocess.DEVNULL)
 
 
-def serve(bin, copy, *flags):
+def serve(bin, data, *flags):
     """A start that must end by itself."""
-    return run(bin, "serve", "--data", copy.path, "--listen", "127.0.0.1:0", *flags)
+    return run(bin, "serve", "--data", data, "--listen", "127.0.0.1:0", *flags)
 
 
 def contents(path):
@@ -238,7 +238,7 @@ def contents(path):
 def must_refuse(bin, copy, named, accepts):
     """`serve`, `doctor` and `verify` refuse with the same words and code, name the file and a way out, and change nothing."""
     before, named = contents(copy.path), named.format(first=copy.first)
-    started = serve(bin, copy)
+    started = serve(bin, copy.path)
     assert started.returncode == NOT_WHOLE, (started.returncode, started.stderr)
     assert named in started.stderr and str(copy.path) in started.stderr, started.stderr
     assert "panicked" not in started.stderr and ("restore" in started.stderr or "move" in started.stderr), started.stderr
@@ -257,7 +257,7 @@ def must_refuse(bin, copy, named, accepts):
         assert found[tenant + fault["what"]] == fault["way_out"]
     assert contents(copy.path) == before
     if not accepts:
-        again = serve(bin, copy, "--accept-loss")
+        again = serve(bin, copy.path, "--accept-loss")
         assert again.returncode == NOT_WHOLE and contents(copy.path) == before, again.stderr
 
 
@@ -332,7 +332,7 @@ def test_refusal_says_how_much_of_which_tenant_is_missing(bin, made, tmp_path):
     """AM-13: by name, with the number of entries."""
     copy = Copy(made, "today", tmp_path / "data")
     old(copy, "tenants")
-    complaint = serve(bin, copy).stderr
+    complaint = serve(bin, copy.path).stderr
     for name, tenant in ("default", copy.first), ("research", copy.second):
         assert f"tenant `{name}` ({tenant}): " in complaint, complaint
     assert "6 entries are missing" in complaint or "5 entries are missing" in complaint, complaint
@@ -342,7 +342,7 @@ def test_tenant_is_named_though_its_log_is_gone(bin, made, tmp_path):
     """AM-13: the witness knows the name, sealed."""
     copy = Copy(made, "today", tmp_path / "data")
     missing(copy, "log")
-    assert f"tenant `default` ({copy.first}): " in serve(bin, copy).stderr
+    assert f"tenant `default` ({copy.first}): " in serve(bin, copy.path).stderr
     assert b"research" not in (copy.keys / f"{copy.second}.witness").read_bytes(), "no name lies open"
 
 
@@ -380,7 +380,7 @@ def test_witness_never_goes_back(bin, made, tmp_path):
     old(copy, "tenants")
     before = copy.witness.read_bytes()
     for _ in range(2):
-        assert serve(bin, copy).returncode == NOT_WHOLE
+        assert serve(bin, copy.path).returncode == NOT_WHOLE
         assert run(bin, "verify", "--data", copy.path).returncode == NOT_WHOLE
         assert run(bin, "export", "--data", copy.path, "--out", tmp_path / "laundered").returncode == NOT_WHOLE
         assert run(bin, "rebuild", "--data", copy.path).returncode == NOT_WHOLE
@@ -392,9 +392,77 @@ def test_first_tenant_that_is_gone_is_not_founded_anew(bin, made, tmp_path):
     copy = Copy(made, "today", tmp_path / "data")
     for name in "folder", "key_store", "witness":
         missing(copy, name)
-    started = serve(bin, copy)
+    started = serve(bin, copy.path)
     assert started.returncode == NOT_WHOLE and "not the first one" in started.stderr, started.stderr
     assert {path.name for path in copy.tenants.iterdir()} == {copy.second}
+
+
+def only_master_key(data):
+    """What is left when all but the master key is lost."""
+    remove(data / "tenants")
+    for path in (data / "keys").iterdir():
+        if path.name != "master.key":
+            path.unlink()
+
+
+def test_later_tenant_that_is_gone_is_missed(bin, made, tmp_path):
+    """AM-13: the first tenant's witness names the others, so none of them can be left out without a word."""
+    copy = Copy(made, "today", tmp_path / "data")
+    for path in [*copy.tenants.glob(f"{copy.second}*"), *copy.keys.glob(f"{copy.second}*")]:
+        remove(path)
+    must_refuse(bin, copy, f"tenant `research` ({made['research']}): ", False)
+
+
+def test_master_key_alone_is_no_new_directory(bin, made, tmp_path):
+    """AM-13: who lost all but the master key is not given an empty memory."""
+    copy = Copy(made, "today", tmp_path / "data")
+    only_master_key(copy.path)
+    must_refuse(bin, copy, "keys/master.key is there, but no tenant", False)
+
+
+def test_first_start_that_was_cut_short_begins_again(bin, tmp_path):
+    """AM-13: a kill in the first start leaves its mark. Nobody was told of a tenant, so nothing is lost."""
+    data = tmp_path / "data"
+    with Server(bin, data) as server:
+        assert server.stop() == 0
+    mark = data / "first-start-unfinished"
+    assert not mark.exists()
+    only_master_key(data)
+    mark.write_text("")
+    with Server(bin, data) as server:
+        new_caller(server).write("a first thing to keep")
+        assert server.stop() == 0
+    assert not mark.exists()
+    assert run(bin, "verify", "--data", data).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["keys", "tenants", "master", "key_store", "witness", "log", "kept"])
+def test_file_that_this_user_may_not_read_is_no_damage(bin, made, tmp_path, name):
+    """AM-13: the advice fits the cause: nobody is told to restore what only has another owner."""
+    copy = Copy(made, "today", tmp_path / "data")
+    file = copy.file(name)
+    mode = file.stat().st_mode
+    as_nobody = ()
+    if os.geteuid() == 0:
+        as_nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+        for path in [copy.path, *copy.path.rglob("*")]:
+            os.chown(path, 65534, 65534)
+        for path in tmp_path.parents:
+            if str(path).startswith("/tmp/pytest-of"):
+                path.chmod(0o755)
+        tmp_path.chmod(0o755)
+    file.chmod(0)
+    try:
+        started = run(*as_nobody, bin, "serve", "--data", copy.path, "--listen", "127.0.0.1:0")
+        looked = run(*as_nobody, bin, "doctor", "--data", copy.path, "--url", "http://127.0.0.1:9", "--json")
+    finally:
+        file.chmod(mode)
+    assert started.returncode == 1 and looked.returncode == 1, (started, looked)
+    assert str(file) in started.stderr and "chmod" in started.stderr and "restore" not in started.stderr, started.stderr
+    failed = [check for check in json.loads(looked.stdout)["checks"] if check["level"] == "fail"]
+    assert any(check["what"] in ("data", "master key") and "chmod" in check["mend"] + check["found"] for check in failed), failed
+    with Server(bin, copy.path, env=PACE) as server:
+        assert server.stop() == 0
 
 
 def test_doctor_finds_the_directory_that_was_meant(bin, made, tmp_path):

@@ -4,13 +4,16 @@ use crate::integrity::Survey;
 use crate::tenant::{Tenant, TenantOptions};
 use crate::witness::Witness;
 use crate::{Engine, StartFault, identity};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tabellion_core::access::Role;
 use tabellion_core::error::Refusal;
 use tabellion_core::id::{KeyId, TenantId};
 use tabellion_core::log::{AcceptedLoss, Actor, Event, Payload, UserStatus};
-use tabellion_store::{DataDir, KeptStore, KeyStore, MemoryStore, SqliteStore, Store, VectorStore};
+use tabellion_store::{
+    DataDir, KeptStore, KeyStore, MemoryStore, Obstacle, SqliteStore, Store, VectorStore, write_private,
+};
 
 /// What the first start made; the key is shown this once.
 #[derive(Debug, Clone)]
@@ -34,10 +37,21 @@ impl OpenError {
         Self { message: message.into(), not_whole: false }
     }
 
-    /// The refusal of a data directory that lost something, or is not what was witnessed.
+    /// The refusal of a path, with what to do where it is the system that refuses.
+    pub(crate) fn of_path(path: &Path, error: &dyn std::fmt::Display, obstacle: Option<Obstacle>) -> Self {
+        let way_out = obstacle.map(|found| format!("; {}", found.way_out())).unwrap_or_default();
+        Self::new(format!("{}: {error}{way_out}", path.display()))
+    }
+
+    /// The same for an answer of the file system.
+    pub(crate) fn of_io(path: &Path, error: &std::io::Error) -> Self {
+        Self::of_path(path, error, Obstacle::of_io(error))
+    }
+
+    /// The refusal of a data directory that lost something, is not what was witnessed, or cannot be read.
     pub(crate) fn not_whole(faults: &[StartFault]) -> Self {
         let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        Self { message: lines.join("\n"), not_whole: true }
+        Self { message: lines.join("\n"), not_whole: faults.iter().any(StartFault::is_of_data) }
     }
 
     /// Whether a part of the data directory is missing, older or of another one. Starting again does not help then.
@@ -45,6 +59,14 @@ impl OpenError {
     pub const fn is_not_whole(&self) -> bool {
         self.not_whole
     }
+}
+
+/// Marks a directory whose first start begins, before anything else is made in it: until its tenant stands, what is there
+/// may be thrown away.
+pub(crate) fn mark(dir: &DataDir) -> Result<(), OpenError> {
+    let mark = dir.founding_mark();
+    let written = write_private(&mark, b"the first start is under way, or was broken off\n");
+    written.map_err(|error| OpenError::of_io(&mark, &error))
 }
 
 /// Whether a tenant is opened for the first time.
@@ -73,24 +95,28 @@ impl Files {
             let kept = KeptStore::open(None, tenant).map_err(|error| failed(&error))?;
             return Ok(Self { store: Arc::new(MemoryStore::default()), keys, kept });
         };
-        let at = |path: &std::path::Path, error: &dyn std::fmt::Display| {
-            failed(&format!("{}: {error}", path.display()))
+        let at = |path: &Path, error: &dyn std::fmt::Display, obstacle| {
+            failed(&OpenError::of_path(path, error, obstacle))
         };
         let (log, witness, key_store, kept) =
             (dir.log(tenant), dir.witness(tenant), dir.key_store(tenant), dir.kept(tenant));
         if options.founding == Founding::Begins {
             // The witness comes first: whatever a kill leaves behind is known to be a founding that nobody was told of.
-            Witness::default().write(&witness).map_err(|error| at(&witness, &error))?;
-            dir.create_tenant(tenant).map_err(|error| failed(&error))?;
+            Witness::default()
+                .write(&witness)
+                .map_err(|error| at(&witness, &error, Obstacle::of_io(&error)))?;
+            let folder = dir.tenant(tenant);
+            dir.create_tenant(tenant).map_err(|error| at(&folder, &error, Obstacle::of_io(&error)))?;
         }
         let keys = KeyStore::open(Some(&key_store), tenant, options.master, &fill);
-        let keys = keys.map_err(|error| at(&key_store, &error))?;
+        let keys = keys.map_err(|error| at(&key_store, &error, error.obstacle()))?;
         let store = match options.founding {
             Founding::Begins => SqliteStore::open(&log),
             Founding::Done => SqliteStore::open_existing(&log),
         };
-        let store = store.map_err(|error| at(&log, &error))?;
-        let kept_store = KeptStore::open(Some(&kept), tenant).map_err(|error| at(&kept, &error))?;
+        let store = store.map_err(|error| at(&log, &error, error.obstacle()))?;
+        let kept_store =
+            KeptStore::open(Some(&kept), tenant).map_err(|error| at(&kept, &error, error.obstacle()))?;
         Ok(Self { store: Arc::new(store), keys, kept: kept_store })
     }
 }
@@ -129,29 +155,58 @@ impl Engine {
                 dir.remove_tenant(*id).map_err(|error| OpenError::new(format!("tenant {id}: {error}")))?;
             }
         }
-        let mut operator = None;
+        let mut operator: Option<Arc<Tenant>> = None;
         for id in surveyed.founded.iter().copied() {
             let losses: Vec<AcceptedLoss> =
                 losses.iter().filter(|(of, _)| *of == id).map(|(_, loss)| *loss).collect();
-            let tenant = self.open_with_losses(id, &losses)?;
+            let tenant = self.open_with_losses(id, &losses, &surveyed.founded)?;
             if tenant.shared.views.read().identity.is_operator() {
                 operator = Some(Arc::clone(&tenant));
             }
             self.inner.tenants.write().insert(id, tenant);
         }
-        match operator {
-            None => self.first_start().map(Some),
-            Some(operator) => self.admin_key_of_environment(&operator).map(|()| None),
+        let first = match operator {
+            None => Some(self.first_start()?),
+            Some(operator) => {
+                // A disk that takes nothing keeps nobody from reading: the writer tries again by itself.
+                let _reported = operator.note_tenants(&self.tenants_but(operator.shared.tenant));
+                self.admin_key_of_environment(&operator)?;
+                None
+            }
+        };
+        if let Some(dir) = self.inner.dir.as_ref().filter(|dir| dir.founding_mark().exists()) {
+            let mark = dir.founding_mark();
+            dir.remove_mark(&mark).map_err(|error| OpenError::of_io(&mark, &error))?;
         }
+        Ok(first)
+    }
+
+    /// The other tenants that are open, with their names.
+    fn tenants_but(&self, tenant: TenantId) -> Vec<(TenantId, String)> {
+        let tenants = self.inner.tenants.read();
+        let others = tenants.iter().filter(|(id, _)| **id != tenant);
+        let name = |tenant: &Tenant| tenant.shared.views.read().identity.tenant_name().to_owned();
+        others.map(|(id, tenant)| (*id, name(tenant))).collect()
+    }
+
+    /// The first tenant, whose admins make the others.
+    fn operator_tenant(&self) -> Option<Arc<Tenant>> {
+        let tenants = self.inner.tenants.read();
+        tenants.values().find(|tenant| tenant.shared.views.read().identity.is_operator()).cloned()
     }
 
     /// Opens a tenant. What it lost is an entry of its log from then on, and only then does the witness follow.
-    fn open_with_losses(&self, id: TenantId, losses: &[AcceptedLoss]) -> Result<Arc<Tenant>, OpenError> {
+    fn open_with_losses(
+        &self,
+        id: TenantId,
+        losses: &[AcceptedLoss],
+        founded: &[TenantId],
+    ) -> Result<Arc<Tenant>, OpenError> {
         if let (Some(dir), false) = (&self.inner.dir, losses.is_empty()) {
             // Vectors of entries that are gone would be taken for those of the entries that get their places.
             VectorStore::remove(&dir.vectors(id)).map_err(|error| OpenError::new(error.to_string()))?;
         }
-        let tenant = self.open_tenant(id, Founding::Done)?;
+        let tenant = self.open_tenant(id, Founding::Done, founded)?;
         if losses.is_empty() {
             return Ok(tenant);
         }
@@ -183,7 +238,7 @@ impl Engine {
         given: Option<String>,
     ) -> Result<(TenantId, String), OpenError> {
         let id = TenantId::from_bytes(self.inner.options.entropy.bytes());
-        let tenant = self.open_tenant(id, Founding::Begins)?;
+        let tenant = self.open_tenant(id, Founding::Begins, &[])?;
         let admin_key = given.unwrap_or_else(|| identity::new_secret(&tenant));
         let fingerprint = identity::fingerprint(&self.inner.pepper, &admin_key);
         let drafts = identity::genesis(&tenant, name, operator, fingerprint)
@@ -191,6 +246,10 @@ impl Engine {
         tenant.found(drafts, "create_tenant", Vec::new())?;
         // Nobody is told of the tenant before its witness has seen it: from here on an empty log is a loss.
         tenant.witness_now()?;
+        // Only now may the first tenant's witness name it: from there on it is a loss if nothing of it is left.
+        if let Some(first) = self.operator_tenant() {
+            first.note_tenants(&[(id, name.to_owned())])?;
+        }
         self.inner.tenants.write().insert(id, tenant);
         Ok((id, admin_key))
     }

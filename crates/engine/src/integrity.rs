@@ -4,51 +4,24 @@
 //! Invariant (one judgement): a start, `verify`, `doctor`, `export` and `rebuild` all ask `survey`, so they refuse the same
 //! directories with the same words. Nothing is made here. It costs a few reads: `verify` reads every entry, this does not.
 
+mod fault;
 mod heads;
+
+pub use fault::StartFault;
 
 use crate::OpenError;
 use crate::fold;
 use crate::witness::{self, Witness};
+use fault::{hindered, is_there, unusable, wrong};
 use heads::HeadCheck;
-use std::io;
 use std::path::{Path, PathBuf};
 use tabellion_core::id::TenantId;
 use tabellion_core::log::{AcceptedLoss, Entry, Event, LogName, LostPart, Lsn, Payload, VerifyingKey};
 use tabellion_core::seal::Secret;
-use tabellion_store::{DataDir, KeptStore, KeyStore, SqliteStore, Store};
+use tabellion_store::{DataDir, KeptStore, KeyStore, Obstacle, SqliteStore, Store, StoreError};
 
 /// Newest sealed entries that are looked at for the highest data key: commits may be out of order by as many.
 const NEWEST_SEALED: usize = 64;
-
-/// One reason why a data directory is not opened.
-#[derive(Debug, Clone)]
-pub struct StartFault {
-    /// The tenant, by name and id.
-    pub tenant: Option<String>,
-    /// What is wrong, and with which file.
-    pub what: String,
-    /// What to do about it.
-    pub way_out: String,
-    loss: Option<AcceptedLoss>,
-    id: Option<TenantId>,
-}
-
-impl std::fmt::Display for StartFault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if let Some(tenant) = &self.tenant {
-            write!(f, "tenant {tenant}: ")?;
-        }
-        write!(f, "{}; {}", self.what, self.way_out)
-    }
-}
-
-impl StartFault {
-    /// The tenant that it concerns.
-    #[must_use]
-    pub const fn tenant_id(&self) -> Option<TenantId> {
-        self.id
-    }
-}
 
 /// How the files may be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,9 +93,9 @@ fn survey_tenants(
             format!("run `tabellion restore --data {data}` again, or restore into a new directory"),
         ));
     }
-    let traces = dir.traces().map_err(|error| unreadable(dir.path(), &error))?;
+    let traces = dir.traces()?;
     if traces.is_empty() {
-        return Ok(());
+        return may_be_new(dir);
     }
     let whole = |missing: &Path, other: &Path, count: usize| {
         let what = format!(
@@ -140,19 +113,12 @@ fn survey_tenants(
     }
     let master = match given {
         Some(master) => Some(master.clone()),
-        None => match crate::offline::master_key(dir, None) {
-            Ok(master) => Some(master),
-            Err(error) => {
-                let way_out = format!("restore {} from its backup", dir.master_key().display());
-                found.faults.push(wrong(error.to_string(), way_out));
-                None
-            }
-        },
+        None => master_key(dir).map_err(|fault| found.faults.push(fault)).ok(),
     };
     let mut operator = false;
+    let mut known = Vec::new();
     for tenant in traces {
-        let mut check =
-            TenantCheck { dir, tenant, access, master: master.as_ref(), name: None, faults: Vec::new() };
+        let mut check = TenantCheck::new(dir, tenant, access, master.as_ref());
         match check.run() {
             Standing::Founded { is_operator } => {
                 operator |= is_operator;
@@ -160,41 +126,91 @@ fn survey_tenants(
             }
             Standing::Unfounded => found.unfounded.push(tenant),
         }
+        known.append(&mut check.known);
         found.faults.extend(check.finish());
     }
-    if !found.founded.is_empty() && !operator && found.faults.is_empty() {
+    known.retain(|known| !found.founded.contains(&known.id));
+    for known in known {
+        // A server beside us may have founded it after its place was looked at, and before the witness that names it was.
+        let mut check = TenantCheck::new(dir, known.id, access, master.as_ref());
+        match check.run() {
+            Standing::Founded { .. } => {
+                found.founded.push(known.id);
+                found.faults.extend(check.finish());
+            }
+            Standing::Unfounded => found.faults.push(known.is_missing(dir)),
+        }
+    }
+    let can_go_on = found.faults.iter().all(|fault| fault.loss.is_some());
+    if !found.founded.is_empty() && !operator && can_go_on {
         let what = format!("{data} holds tenants, but not the first one, whose admins make the others");
         return Err(wrong(what, format!("restore its files in keys/ and tenants/ of {data} from a backup")));
     }
     Ok(())
 }
 
-fn wrong(what: String, way_out: impl Into<String>) -> StartFault {
-    StartFault { tenant: None, what, way_out: way_out.into(), loss: None, id: None }
-}
-
-/// A file that the system does not let us read.
-fn unreadable(path: &Path, error: &io::Error) -> StartFault {
-    let way_out = match error.kind() {
-        io::ErrorKind::PermissionDenied => {
-            "run this as the user that the files belong to, or give them to this user with chown".to_owned()
-        }
-        _ => format!("see that {} can be read, or restore it from its backup", path.display()),
-    };
-    wrong(format!("cannot read {}: {error}", path.display()), way_out)
-}
-
-/// Whether a file is there, and can be read as one.
-fn is_there(path: &Path) -> Result<bool, StartFault> {
-    match std::fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(unreadable(path, &error)),
-        Ok(found) if found.is_dir() => {
-            let what = format!("{} is a directory where a file belongs", path.display());
-            Err(wrong(what, "move it away, and restore the file from its backup"))
-        }
-        Ok(_) => std::fs::File::open(path).map(|_| true).map_err(|error| unreadable(path, &error)),
+/// Refuses a directory of which only the master key is left. A first start that was cut short has left its mark beside it.
+fn may_be_new(dir: &DataDir) -> Result<(), StartFault> {
+    let master = dir.master_key();
+    if !is_there(&master)? || dir.founding_mark().exists() {
+        return Ok(());
     }
+    let (data, master) = (dir.path().display(), master.display());
+    let what = format!(
+        "{master} is there, but no tenant whose keys it opens: neither in keys/ nor in tenants/ of {data}"
+    );
+    let way_out = format!(
+        "restore {data} from its newest backup; if nothing was ever stored here, move {master} away and start again"
+    );
+    Err(wrong(what, way_out))
+}
+
+/// The master key of the directory.
+fn master_key(dir: &DataDir) -> Result<Secret, StartFault> {
+    let path = dir.master_key();
+    let read = std::fs::File::open(&path).err().and_then(|error| Obstacle::of_io(&error).map(|_| error));
+    if let Some(error) = read {
+        return Err(fault::unreadable(&path, &error));
+    }
+    let way_out = format!("restore {} from its backup", path.display());
+    crate::offline::master_key(dir, None).map_err(|error| wrong(error.to_string(), way_out))
+}
+
+/// A tenant that the witness of the first one names.
+struct KnownTenant {
+    id: TenantId,
+    name: Option<String>,
+    /// The witness that names it.
+    witness: PathBuf,
+}
+
+impl KnownTenant {
+    /// The fault of a tenant of which there is nothing, or no more than of one whose founding was cut short.
+    fn is_missing(&self, dir: &DataDir) -> StartFault {
+        let folder = dir.tenant(self.id);
+        let log = if folder.exists() { dir.log(self.id) } else { folder };
+        let mut gone = vec![log.clone(), dir.key_store(self.id), dir.witness(self.id)];
+        gone.retain(|path| !path.exists());
+        let gone: Vec<String> = gone.iter().map(|path| path.display().to_string()).collect();
+        let state = match gone.as_slice() {
+            [] => format!("{} holds no entry", log.display()),
+            [one] => format!("{one} is missing"),
+            [most @ .., last] => format!("{} and {last} are missing", most.join(", ")),
+        };
+        let what = format!("{state}, and {} has seen this tenant", self.witness.display());
+        let data = dir.path().display();
+        let way_out = format!("restore its files in keys/ and tenants/ of {data} from the newest backup");
+        StartFault {
+            tenant: Some(label(self.id, self.name.as_deref())),
+            id: Some(self.id),
+            ..wrong(what, way_out)
+        }
+    }
+}
+
+/// A tenant as messages name it.
+fn label(id: TenantId, name: Option<&str>) -> String {
+    name.map_or_else(|| id.to_string(), |name| format!("`{name}` ({id})"))
 }
 
 /// Whether a tenant has been founded.
@@ -224,10 +240,16 @@ struct TenantCheck<'a> {
     access: Access,
     master: Option<&'a Secret>,
     name: Option<String>,
+    /// The tenants that its witness names: that of the first one names all the others.
+    known: Vec<KnownTenant>,
     faults: Vec<StartFault>,
 }
 
-impl TenantCheck<'_> {
+impl<'a> TenantCheck<'a> {
+    const fn new(dir: &'a DataDir, tenant: TenantId, access: Access, master: Option<&'a Secret>) -> Self {
+        Self { dir, tenant, access, master, name: None, known: Vec::new(), faults: Vec::new() }
+    }
+
     fn run(&mut self) -> Standing {
         let seen = self.witness();
         self.kept(&seen);
@@ -258,6 +280,7 @@ impl TenantCheck<'_> {
             self.fault(what, format!("restore {} from its backup", path.display()));
         }
         self.name = self.find_name(store.as_ref(), keys.as_ref(), &seen);
+        self.known = self.known_tenants(keys.as_ref(), &seen);
         if is_empty {
             self.log_is_gone(&seen, has_log == Some(true));
             return Standing::Founded { is_operator: false };
@@ -274,8 +297,7 @@ impl TenantCheck<'_> {
     }
 
     fn finish(self) -> Vec<StartFault> {
-        let label =
-            self.name.map_or_else(|| self.tenant.to_string(), |name| format!("`{name}` ({})", self.tenant));
+        let label = label(self.tenant, self.name.as_deref());
         let of_tenant = |fault| StartFault { tenant: Some(label.clone()), id: Some(self.tenant), ..fault };
         self.faults.into_iter().map(of_tenant).collect()
     }
@@ -336,7 +358,11 @@ impl TenantCheck<'_> {
         }
         let way_out = format!("restore {} from its backup, or move it away and start again", path.display());
         match KeptStore::state(&path) {
-            Err(error) => self.fault(format!("{}, which holds {holds}: {error}", path.display()), way_out),
+            Err(error) => {
+                let damaged = || wrong(format!("{}, which holds {holds}: {error}", path.display()), &way_out);
+                let obstacle = error.obstacle();
+                self.faults.push(obstacle.map_or_else(damaged, |found| hindered(&path, &error, found)));
+            }
             Ok(Some(state)) if state.tenant.is_some_and(|tenant| tenant != self.tenant) => {
                 self.fault(format!("{} belongs to another tenant", path.display()), way_out);
             }
@@ -380,19 +406,34 @@ impl TenantCheck<'_> {
         let sized = store.and_then(|store| {
             LogName::ALL.iter().try_for_each(|log| store.size(*log).map(drop)).map(|()| store)
         });
-        sized.map_err(|error| self.damaged(&path, &error)).ok()
+        sized.map_err(|error| self.refused(&path, &error, error.obstacle())).ok()
     }
 
     fn damaged(&mut self, path: &Path, error: &dyn std::fmt::Display) {
+        self.refused(path, error, None);
+    }
+
+    /// A file that is damaged, unless it is the system that refuses it.
+    fn refused(&mut self, path: &Path, error: &dyn std::fmt::Display, obstacle: Option<Obstacle>) {
         let way_out = format!("restore {} from its newest backup", self.dir.path().display());
-        self.fault(format!("{}: {error}", path.display()), way_out);
+        self.faults.push(unusable(path, error, obstacle, way_out));
     }
 
     fn keys(&mut self) -> Option<KeyStore> {
         let path = self.dir.key_store(self.tenant);
         let keys = KeyStore::open_read_only(&path, self.tenant, self.master?);
         let way_out = "restore keys/ from the backup that belongs to this directory, and TABELLION_MASTER_KEY if it gave the key";
-        keys.map_err(|error| self.fault(format!("{}: {error}", path.display()), way_out)).ok()
+        keys.map_err(|error| self.faults.push(unusable(&path, &error, error.obstacle(), way_out))).ok()
+    }
+
+    fn known_tenants(&self, keys: Option<&KeyStore>, seen: &Seen) -> Vec<KnownTenant> {
+        let Seen::Known(witness) = seen else { return Vec::new() };
+        let open = |id, sealed: &[u8]| witness::open_name(sealed, id, keys?.tenant_secret());
+        let place = self.dir.witness(self.tenant);
+        let tenants = witness.tenants.iter();
+        tenants
+            .map(|(id, sealed)| KnownTenant { id: *id, name: open(*id, sealed), witness: place.clone() })
+            .collect()
     }
 
     fn find_name(&self, store: Option<&SqliteStore>, keys: Option<&KeyStore>, seen: &Seen) -> Option<String> {
@@ -432,6 +473,10 @@ impl TenantCheck<'_> {
         let founded = |tenant: TenantId| format!("is the log of another tenant, {tenant}");
         let first = match store.record(LogName::Memory, Lsn::new(1)) {
             Ok(Some(record)) => Entry::decode(&record.body).map(|entry| entry.event).ok(),
+            Err(error) if error.obstacle().is_some() => {
+                self.refused(&path, &error, error.obstacle());
+                return None;
+            }
             Ok(None) | Err(_) => None,
         };
         let (what, key) = match first {
@@ -470,6 +515,8 @@ impl TenantCheck<'_> {
                 let mut heads = LogName::ALL.into_iter().filter_map(|log| Some((log, witness.head(log)?)));
                 let is_signed = heads.all(|(log, head)| founding.public_key.confirms(self.tenant, log, head));
                 if !is_signed {
+                    // Nor are the tenants that it names those of this directory.
+                    self.known.clear();
                     self.lost_witness(format!(
                         "{} is not signed by the key of {}: one of them belongs to another tenant or was changed",
                         witness_path.display(),
@@ -494,7 +541,10 @@ impl TenantCheck<'_> {
                     let what = self.lost(&log_path, &loss);
                     self.loss(what, loss);
                 }
-                Err(what) => self.damaged(&log_path, &format!("the {} log: {what}", log.as_str())),
+                Err(fault) => {
+                    let what = format!("the {} log: {}", log.as_str(), fault.what);
+                    self.refused(&log_path, &what, fault.obstacle);
+                }
             }
         }
     }
@@ -521,7 +571,7 @@ impl TenantCheck<'_> {
         match last_used_key(store) {
             Ok(used) => Some(used),
             Err(error) => {
-                self.damaged(&self.dir.log(self.tenant), &error);
+                self.refused(&self.dir.log(self.tenant), &error, error.obstacle());
                 None
             }
         }
@@ -530,7 +580,7 @@ impl TenantCheck<'_> {
     fn data_keys(&mut self, used: u64, keys: &KeyStore) {
         let path = self.dir.key_store(self.tenant);
         match keys.last_data_key() {
-            Err(error) => self.damaged(&path, &error),
+            Err(error) => self.refused(&path, &error, error.obstacle()),
             Ok(last) if last < used => {
                 let what = format!(
                     "{} is an old copy: the newest entries of {} are sealed under data key {used}, and it ends at {last}",
@@ -545,7 +595,7 @@ impl TenantCheck<'_> {
 }
 
 /// The highest number of a data key among the newest entries of both logs.
-fn last_used_key(store: &SqliteStore) -> Result<u64, tabellion_store::StoreError> {
+fn last_used_key(store: &SqliteStore) -> Result<u64, StoreError> {
     let mut used = 0;
     for log in LogName::ALL {
         let newest = store.newest_sealed(log, NEWEST_SEALED)?;

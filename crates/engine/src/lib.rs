@@ -146,14 +146,16 @@ impl Engine {
                 None,
             ),
             Some(dir) => {
-                let failed =
-                    |error: std::io::Error| OpenError::new(format!("{}: {error}", dir.path().display()));
+                let failed = |error: std::io::Error| OpenError::of_io(dir.path(), &error);
                 dir.create_base().map_err(failed)?;
                 let lock = dir.lock().map_err(|error| OpenError::new(error.to_string()))?;
                 surveyed = integrity::survey(dir, options.master_key.as_ref(), integrity::Access::Holder);
                 accepted = if options.accept_loss { surveyed.accept()? } else { Vec::new() };
                 if !options.accept_loss {
                     surveyed.must_be_whole()?;
+                }
+                if surveyed.founded.is_empty() {
+                    founding::mark(dir)?;
                 }
                 dir.create().map_err(failed)?;
                 (offline::first_master_key(dir, &options)?, Some(lock))
@@ -184,10 +186,16 @@ impl Engine {
         Ok((engine, first))
     }
 
-    fn open_tenant(&self, id: TenantId, founding: Founding) -> Result<Arc<Tenant>, OpenError> {
+    fn open_tenant(
+        &self,
+        id: TenantId,
+        founding: Founding,
+        founded: &[TenantId],
+    ) -> Result<Arc<Tenant>, OpenError> {
         let options = &self.inner.options;
         let options = TenantOptions {
             founding,
+            founded,
             dir: self.inner.dir.as_ref(),
             master: &self.inner.master,
             clock: Arc::clone(&options.clock),

@@ -63,7 +63,7 @@ pub(crate) fn first_master_key(dir: &DataDir, options: &Options) -> Result<Secre
     if options.master_key.is_none() && !path.exists() {
         let master = Secret::from_bytes(options.entropy.bytes());
         write_private(&path, master_text(&master).as_bytes())
-            .map_err(|error| OpenError::new(format!("{}: {error}", path.display())))?;
+            .map_err(|error| OpenError::of_io(&path, &error))?;
     }
     master_key(dir, options.master_key.clone())
 }
@@ -201,7 +201,9 @@ pub fn rebuild(
     progress: Progress<'_>,
 ) -> Result<Vec<(TenantId, u64)>, OpenError> {
     let dir = DataDir::at(data);
-    tenants(data)?;
+    if dir.traces().map_err(text)?.is_empty() {
+        return Err(holds_nothing(data));
+    }
     let _held = dir.lock().map_err(text)?;
     let tenants = whole_tenants(&dir, master.as_ref(), Access::Holder)?;
     let master = master_key(&dir, master)?;

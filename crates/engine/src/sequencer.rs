@@ -188,8 +188,12 @@ impl Sequencer {
 
     /// Brings the witness up to date and waits until that is durable.
     pub(crate) fn witness_now(&self) -> Result<(), String> {
+        if self.failed.get().is_some() {
+            return Err(storage_failed().message);
+        }
         let (answer, answered) = oneshot::channel();
-        self.send(Message::Witness(answer)).map_err(|refusal| refusal.message)?;
+        // A full queue drains by itself: who waits for the witness blocks anyway.
+        self.sender.send(Message::Witness(answer)).map_err(|_| stopping().message)?;
         let answered = std::thread::scope(|scope| scope.spawn(|| answered.blocking_recv()).join());
         answered.ok().and_then(Result::ok).unwrap_or_else(|| Err(stopping().message))
     }

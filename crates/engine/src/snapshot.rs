@@ -11,18 +11,19 @@ mod key_file;
 pub use key_file::keys_path;
 
 use crate::OpenError;
-use crate::fold::Progress;
-use crate::ports::Entropy;
-use crate::witness::Witness;
+use crate::fold::{self, Progress};
+use crate::ports::{Entropy, SystemEntropy};
+use crate::witness::{self, Witness};
 use key_file::{KeyFile, read_keys};
 use minicbor::bytes::ByteVec;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use tabellion_core::canonical::{Hash, hex};
 use tabellion_core::id::TenantId;
-use tabellion_core::log::{Frontier, Head, LogName, Lsn, SignedHead};
+use tabellion_core::log::{Event, Frontier, Head, LogName, Lsn, Payload, SignedHead};
 use tabellion_core::seal::{Secret, close, open, unwrap};
 use tabellion_core::time::Timestamp;
 use tabellion_store::{
@@ -322,13 +323,15 @@ pub(crate) fn restore(
         // What is here is the half of a restore that was broken off; nothing else can be.
         clear(data).map_err(failed)?;
     }
-    if !data.traces().map_err(failed)?.is_empty() || data.master_key().exists() {
+    if !data.traces().map_err(text)?.is_empty() || data.master_key().exists() {
         let what = format!("{} holds data already; restore into a new directory", data.path().display());
         return Err(OpenError::new(what));
     }
     // From here to its removal the mark says that the directory is not whole, whatever happens to this process.
     write_private(&data.restore_mark(), b"a restore is under way, or was broken off\n").map_err(failed)?;
     let mut make = || {
+        // The mark of a first start would speak for a directory that is not new any more.
+        unless_missing(std::fs::remove_file(data.founding_mark())).map_err(failed)?;
         data.create().map_err(failed)?;
         if from_file {
             let text = crate::offline::master_text(&master);
@@ -340,9 +343,9 @@ pub(crate) fn restore(
     };
     let made = make();
     match &made {
-        Ok(_) => remove_durably(data).map_err(failed)?,
+        Ok(_) => data.remove_mark(&data.restore_mark()).map_err(failed)?,
         Err(_) => {
-            clear(data).and_then(|()| remove_durably(data)).map_err(failed)?;
+            clear(data).and_then(|()| data.remove_mark(&data.restore_mark())).map_err(failed)?;
             drop(held);
             let lock = unless_missing(std::fs::remove_file(data.path().join("lock")));
             if is_new && lock.is_ok() {
@@ -357,18 +360,6 @@ pub(crate) fn restore(
 fn clear(data: &DataDir) -> std::io::Result<()> {
     unless_missing(std::fs::remove_dir_all(data.keys()))?;
     unless_missing(std::fs::remove_dir_all(data.tenant_folders()))
-}
-
-/// Removes the mark of a restore: what it made is durable before, and that it is gone after.
-fn remove_durably(data: &DataDir) -> std::io::Result<()> {
-    for folder in [data.keys(), data.tenant_folders()] {
-        if folder.exists() {
-            File::open(folder)?.sync_all()?;
-        }
-    }
-    File::open(data.path())?.sync_all()?;
-    unless_missing(std::fs::remove_file(data.restore_mark()))?;
-    File::open(data.path())?.sync_all()
 }
 
 struct SnapshotReader {
@@ -389,6 +380,33 @@ struct Target {
     heads: [Option<SignedHead>; 2],
 }
 
+/// A tenant that was written, and its witness.
+struct Finished {
+    tenant: TenantId,
+    name: Option<String>,
+    is_operator: bool,
+    kept: u64,
+    witness: Witness,
+}
+
+/// Names the other tenants in the witness of the first one, once all of them are whole.
+fn name_others(data: &DataDir, master: &Secret, restored: &[Finished]) -> Result<(), OpenError> {
+    let Some(first) = restored.iter().find(|tenant| tenant.is_operator) else { return Ok(()) };
+    let keys = KeyStore::open_read_only(&data.key_store(first.tenant), first.tenant, master).map_err(text)?;
+    let others = restored.iter().filter(|tenant| tenant.tenant != first.tenant);
+    let seal = |other: &Finished| {
+        let sealed = other.name.as_deref().map(|name| sealed_name(name, other.tenant, &keys));
+        (other.tenant, sealed.unwrap_or_default())
+    };
+    let witness = Witness { tenants: others.map(seal).collect(), ..first.witness.clone() };
+    witness.write(&data.witness(first.tenant)).map_err(text)
+}
+
+fn sealed_name(name: &str, tenant: TenantId, keys: &KeyStore) -> Vec<u8> {
+    let entropy: &dyn Entropy = &SystemEntropy;
+    witness::seal_name(name, tenant, keys.tenant_secret(), &entropy.bytes())
+}
+
 impl SnapshotReader {
     fn magic(&mut self) -> Result<(), OpenError> {
         let mut magic = [0; 8];
@@ -405,6 +423,7 @@ impl SnapshotReader {
     ) -> Result<RestoreReport, OpenError> {
         let mut report = RestoreReport { tenants: 0, entries: 0, kept: 0 };
         let mut target: Option<Target> = None;
+        let mut restored = Vec::new();
         loop {
             let frame = self.frames;
             let (kind, bytes) = self.frame()?;
@@ -416,11 +435,16 @@ impl SnapshotReader {
                     if let Some(entries) = open_target.chunk(frame, &bytes)? {
                         report.tenants += 1;
                         report.entries += entries;
-                        report.kept += open_target.finish(data, master)?;
+                        let finished = open_target.finish(data, master)?;
+                        report.kept += finished.kept;
+                        restored.push(finished);
                         target = None;
                     }
                 }
-                3 if target.is_none() => return Ok(report),
+                3 if target.is_none() => {
+                    name_others(data, master, &restored)?;
+                    return Ok(report);
+                }
                 _ => return Err(OpenError::new("damaged or cut short")),
             }
             progress(self.bytes);
@@ -500,9 +524,8 @@ impl Target {
         }
     }
 
-    /// Checks the newest heads, and writes the witness: from here on the tenant is known to be whole. Tells how many kept
-    /// writes it has.
-    fn finish(&self, data: &DataDir, master: &Secret) -> Result<u64, OpenError> {
+    /// Checks the newest heads, and writes the witness: from here on the tenant is known to be whole.
+    fn finish(&self, data: &DataDir, master: &Secret) -> Result<Finished, OpenError> {
         self.store.settle().map_err(text)?;
         self.kept.settle().map_err(text)?;
         self.keys.settle().map_err(text)?;
@@ -518,9 +541,15 @@ impl Target {
             }
         }
         let kept_changes = self.kept.changes().load(Ordering::Acquire);
-        let witness = Witness { heads: self.heads, kept_changes, name: None };
+        let first = Lsn::new(1);
+        let event = fold::event(&self.store, first)?;
+        let is_operator = matches!(event, Some(Event::TenantCreated { operator: true, .. }));
+        let payload = fold::payload(&self.store, &keys, self.tenant, first).ok().flatten();
+        let name = if let Some(Payload::Principal(words)) = payload { Some(words.name) } else { None };
+        let sealed = name.as_deref().map(|name| sealed_name(name, self.tenant, &keys));
+        let witness = Witness { heads: self.heads, kept_changes, name: sealed, tenants: BTreeMap::new() };
         witness.write(&data.witness(self.tenant)).map_err(text)?;
-        Ok(self.kept_count)
+        Ok(Finished { tenant: self.tenant, name, is_operator, kept: self.kept_count, witness })
     }
 
     fn commits(&mut self, audit: bool, commits: Vec<Commit>) -> Result<(), OpenError> {

@@ -26,6 +26,8 @@ use crate::witness::{self, Witness};
 use crate::working::Working;
 use crate::write::{Flights, GateTimes};
 use crate::{AuditReads, Call, EngineLimits, Governance, OpenError, index, trail, vectors};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use tabellion_core::access::{Caller, PairKey, SealedPlace, TokenKey};
@@ -73,6 +75,8 @@ pub(crate) struct Shared {
     making_keys: AtomicBool,
     kept_changes: Arc<AtomicU64>,
     sealed_name: OnceLock<Vec<u8>>,
+    /// The other tenants, if this is the first one, with their sealed names.
+    tenants: Mutex<BTreeMap<TenantId, Vec<u8>>>,
     pub(crate) troubles: Troubles,
 }
 
@@ -106,7 +110,15 @@ impl Shared {
             let secret = self.keys.tenant_secret();
             witness::seal_name(views.identity.tenant_name(), self.tenant, secret, &self.entropy.bytes())
         });
-        Witness { heads: *heads, kept_changes, name: Some(name.clone()) }.write(&dir.witness(self.tenant))
+        let tenants = self.tenants.lock().clone();
+        let witness = Witness { heads: *heads, kept_changes, name: Some(name.clone()), tenants };
+        witness.write(&dir.witness(self.tenant))
+    }
+
+    /// Has the next witness name another tenant.
+    fn note_tenant(&self, other: TenantId, name: &str) {
+        let sealed = witness::seal_name(name, other, self.keys.tenant_secret(), &self.entropy.bytes());
+        self.tenants.lock().insert(other, sealed);
     }
 
     /// The witness as it lies in the key folder now.
@@ -206,6 +218,8 @@ impl Shared {
 /// What a tenant is opened with.
 pub(crate) struct TenantOptions<'a> {
     pub(crate) founding: Founding,
+    /// All tenants that are known to be founded.
+    pub(crate) founded: &'a [TenantId],
     pub(crate) dir: Option<&'a DataDir>,
     pub(crate) master: &'a Secret,
     pub(crate) clock: SharedClock,
@@ -273,6 +287,9 @@ impl Tenant {
         let readers = Readers::of_trail(&*store).map_err(|error| failed(&error))?;
         let signing = keys.signing_key();
         let public_key = signing.verifying_key();
+        // The writer brings the witness up to date as soon as it runs: it must not forget a tenant until all have names.
+        let others = options.founded.iter().filter(|id| **id != tenant && folded.view.identity.is_operator());
+        let tenants = others.map(|id| (*id, Vec::new())).collect();
         let shared = Arc::new(Shared {
             tenant,
             store,
@@ -289,6 +306,7 @@ impl Tenant {
             keys: Arc::clone(&keys),
             kept_changes: kept.changes(),
             sealed_name: OnceLock::new(),
+            tenants: Mutex::new(tenants),
             troubles: Troubles::default(),
         });
         let sequencer = Sequencer::start(
@@ -530,6 +548,12 @@ impl Tenant {
         let written = self.sequencer.witness_now();
         written
             .map_err(|error| OpenError::new(format!("tenant {}: the witness: {error}", self.shared.tenant)))
+    }
+
+    /// Names other tenants in the witness of this one, the first, before anything more is said. Blocking.
+    pub(crate) fn note_tenants(&self, others: &[(TenantId, String)]) -> Result<(), OpenError> {
+        others.iter().for_each(|(id, name)| self.shared.note_tenant(*id, name));
+        if others.is_empty() { Ok(()) } else { self.witness_now() }
     }
 
     /// Commits what waits, writes checkpoint and witness, and leaves nothing in the write-ahead logs.

@@ -3,6 +3,7 @@
 //! Invariant (behind, never ahead): it is written only after what it speaks of is durable. A crash leaves it behind the
 //! logs; logs that are behind it have lost something.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use tabellion_core::canonical::{hex, unhex, unhex32};
 use tabellion_core::id::TenantId;
@@ -20,6 +21,9 @@ pub(crate) struct Witness {
     pub(crate) kept_changes: u64,
     /// The tenant's name, sealed under its secret, for messages about a log that cannot be read.
     pub(crate) name: Option<Vec<u8>>,
+    /// In the witness of the first tenant: all the others, each with its name sealed under the first one's secret; empty
+    /// where the name is not known yet. A tenant is named here only after its own witness has seen its first commit.
+    pub(crate) tenants: BTreeMap<TenantId, Vec<u8>>,
 }
 
 impl Witness {
@@ -35,6 +39,7 @@ impl Witness {
             heads: [head(LogName::Memory)?, head(LogName::Audit)?],
             kept_changes: value.get("kept_changes").and_then(serde_json::Value::as_u64).unwrap_or(0),
             name: name.and_then(unhex),
+            tenants: value.get("tenants").map(named_tenants).unwrap_or_default(),
         })
     }
 
@@ -50,8 +55,14 @@ impl Witness {
         };
         let [memory, audit] = self.heads.each_ref().map(|signed| signed.as_ref().map(head));
         let name = self.name.as_deref().map(hex);
-        serde_json::json!({"memory": memory, "audit": audit, "kept_changes": self.kept_changes, "name": name})
-            .to_string()
+        let mut text = serde_json::json!({
+            "memory": memory, "audit": audit, "kept_changes": self.kept_changes, "name": name,
+        });
+        if let (Some(members), false) = (text.as_object_mut(), self.tenants.is_empty()) {
+            let tenants = self.tenants.iter().map(|(id, name)| (id.to_string(), hex(name).into()));
+            members.insert("tenants".to_owned(), serde_json::Value::Object(tenants.collect()));
+        }
+        text.to_string()
     }
 
     /// Replaces the file by this witness, durably.
@@ -88,6 +99,15 @@ fn name_key(secret: &Secret) -> Secret {
     secret.derive("tabellion/v1/tenant-name")
 }
 
+/// The tenants of a witness. One whose sealed name is damaged is still a tenant.
+fn named_tenants(value: &serde_json::Value) -> BTreeMap<TenantId, Vec<u8>> {
+    let named = value.as_object().into_iter().flatten().filter_map(|(id, name)| {
+        let sealed = name.as_str().and_then(unhex).unwrap_or_default();
+        Some((id.parse().ok()?, sealed))
+    });
+    named.collect()
+}
+
 fn signed_head(value: &serde_json::Value) -> Option<SignedHead> {
     let number = |name: &str| value.get(name)?.as_u64();
     let text = |name: &str| value.get(name)?.as_str();
@@ -110,12 +130,31 @@ mod tests {
             heads: [Some(SignedHead { head, signature: [4; 64] }), None],
             kept_changes: 5,
             name: Some(vec![1, 2]),
+            tenants: [
+                (TenantId::from_bytes([6; 16]), vec![8, 9]),
+                (TenantId::from_bytes([7; 16]), Vec::new()),
+            ]
+            .into(),
         };
         assert_eq!(Witness::parse(&witness.text()), Some(witness));
         let founding = Witness::default();
+        assert!(!founding.text().contains("tenants"));
         assert!(Witness::parse(&founding.text()).is_some_and(|read| read.is_of_founding()));
         for bad in ["", "[]", "{\"memory\":{}}", "{\"memory\":3}", "x"] {
             assert_eq!(Witness::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn witness_without_tenants_or_with_damaged_ones_is_read() {
+        let tenants = |text: &str| Witness::parse(text).map(|witness| witness.tenants);
+        let id = TenantId::from_bytes([6; 16]);
+        for none in ["{}", "{\"tenants\":null}", "{\"tenants\":[1]}", "{\"tenants\":{\"x\":\"00\"}}"] {
+            assert_eq!(tenants(none), Some(BTreeMap::new()), "{none}");
+        }
+        for damaged in ["7", "null", "\"zz\""] {
+            let read = tenants(&format!("{{\"tenants\":{{\"{id}\":{damaged}}}}}"));
+            assert_eq!(read, Some([(id, Vec::new())].into()), "{damaged}");
         }
     }
 

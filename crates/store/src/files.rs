@@ -1,5 +1,6 @@
 //! The data directory: where things lie, who may read them, and the one server that holds it.
 
+use crate::Obstacle;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -22,8 +23,23 @@ pub enum LockError {
     #[error("{0} is in use by another tabellion process; stop it, or choose another --data directory")]
     Held(PathBuf),
     /// The file system refused.
-    #[error("{0}: {1}")]
+    #[error("cannot open {0}: {1}; {out}", out = way_out(.1))]
     Io(PathBuf, io::Error),
+}
+
+/// A folder that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {path}: {error}; {out}", out = way_out(error))]
+pub struct FolderError {
+    /// The folder itself.
+    pub path: PathBuf,
+    /// The answer of the system.
+    pub error: io::Error,
+}
+
+/// Says what to do about a path that the system refuses.
+fn way_out(error: &io::Error) -> &'static str {
+    Obstacle::of_io(error).map_or("see that it can be read and written", Obstacle::way_out)
 }
 
 impl DataDir {
@@ -73,6 +89,13 @@ impl DataDir {
     #[must_use]
     pub fn restore_mark(&self) -> PathBuf {
         self.0.join("restore-unfinished")
+    }
+
+    /// A mark that lies here from the beginning of the first start until its tenant is founded: only beside it is a master
+    /// key without a tenant no loss.
+    #[must_use]
+    pub fn founding_mark(&self) -> PathBuf {
+        self.0.join("first-start-unfinished")
     }
 
     /// A tenant's folder.
@@ -157,7 +180,7 @@ impl DataDir {
     ///
     /// # Errors
     /// When the file system refuses.
-    pub fn traces(&self) -> io::Result<Vec<TenantId>> {
+    pub fn traces(&self) -> Result<Vec<TenantId>, FolderError> {
         let mut tenants = BTreeSet::new();
         for folder in [self.tenant_folders(), self.keys()] {
             for name in names(&folder)? {
@@ -172,13 +195,10 @@ impl DataDir {
     ///
     /// # Errors
     /// When the file system refuses.
-    pub fn tenants(&self) -> io::Result<Vec<TenantId>> {
-        let folder = self.tenant_folders();
-        if !folder.exists() {
-            return Ok(Vec::new());
-        }
-        let mut tenants: Vec<TenantId> = std::fs::read_dir(folder)?
-            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+    pub fn tenants(&self) -> Result<Vec<TenantId>, FolderError> {
+        let mut tenants: Vec<TenantId> = names(&self.tenant_folders())?
+            .into_iter()
+            .filter_map(|name| name.parse().ok())
             .filter(|tenant| self.log(*tenant).exists())
             .collect();
         tenants.sort_unstable();
@@ -196,6 +216,21 @@ impl DataDir {
             std::iter::once(self.keys()).chain(files.map(|file| file.path())).filter(is_open).collect();
         open.sort_unstable();
         open
+    }
+
+    /// Removes a mark from the directory: what was made beside it is durable before, and that it is gone after.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn remove_mark(&self, mark: &Path) -> io::Result<()> {
+        for folder in [self.keys(), self.tenant_folders()] {
+            if folder.exists() {
+                File::open(folder)?.sync_all()?;
+            }
+        }
+        File::open(&self.0)?.sync_all()?;
+        unless_missing(std::fs::remove_file(mark))?;
+        File::open(&self.0)?.sync_all()
     }
 
     /// Holds the directory for this process.
@@ -216,11 +251,11 @@ impl DataDir {
 }
 
 /// The names in a folder; none if there is no such folder.
-fn names(folder: &Path) -> io::Result<Vec<String>> {
+fn names(folder: &Path) -> Result<Vec<String>, FolderError> {
     match std::fs::read_dir(folder) {
         Ok(entries) => Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
+        Err(error) => Err(FolderError { path: folder.to_owned(), error }),
     }
 }
 

@@ -95,7 +95,7 @@ impl KeptStore {
         let connection = match path {
             None => Connection::open_in_memory().map_err(engine)?,
             Some(path) => {
-                crate::files::touch_private(path).map_err(|error| StoreError::Engine(error.to_string()))?;
+                crate::files::touch_private(path).map_err(|error| StoreError::of_io(path, &error))?;
                 Connection::open(path).map_err(engine)?
             }
         };
@@ -376,9 +376,8 @@ fn time(micros: i64) -> Timestamp {
     Timestamp::from_micros(u64::try_from(micros).unwrap_or(0))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the signature that map_err wants")]
 fn engine(error: rusqlite::Error) -> StoreError {
-    StoreError::Engine(error.to_string())
+    StoreError::of_sqlite(error)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Invariant (durable before used): a data key is on disk before anything is sealed under it. Keys are made ahead, many in
 //! one commit, so that a write pays no flush of its own for its key.
 
+use crate::Obstacle;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use std::collections::{BTreeMap, VecDeque};
@@ -30,6 +31,20 @@ pub enum KeyError {
     /// The engine below refused.
     #[error("key store: {0}")]
     Engine(String),
+    /// The system refused a file that may well be whole.
+    #[error("key store: {1}")]
+    System(Obstacle, String),
+}
+
+impl KeyError {
+    /// Tells why the system refused; none if it did not, so that the file is not what it should be.
+    #[must_use]
+    pub const fn obstacle(&self) -> Option<Obstacle> {
+        match self {
+            Self::System(obstacle, _) => Some(*obstacle),
+            Self::CannotOpen(_) | Self::Missing(_) | Self::Engine(_) => None,
+        }
+    }
 }
 
 /// Random bytes on demand.
@@ -297,8 +312,13 @@ impl Restoring {
 
 fn connect(path: Option<&Path>) -> Result<Connection, KeyError> {
     let Some(path) = path else { return Connection::open_in_memory().map_err(engine) };
-    crate::files::touch_private(path)
-        .map_err(|error| KeyError::Engine(format!("{}: {error}", path.display())))?;
+    crate::files::touch_private(path).map_err(|error| {
+        let what = format!("{}: {error}", path.display());
+        match Obstacle::of_io(&error) {
+            Some(obstacle) => KeyError::System(obstacle, what),
+            None => KeyError::Engine(what),
+        }
+    })?;
     let connection = Connection::open(path).map_err(engine)?;
     connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(engine)?;
     connection.pragma_update(None, "journal_mode", "WAL").map_err(engine)?;
@@ -384,7 +404,10 @@ fn sql_number(number: u64) -> i64 {
 
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
 fn engine(error: rusqlite::Error) -> KeyError {
-    KeyError::Engine(error.to_string())
+    match Obstacle::of_sqlite(&error) {
+        Some(obstacle) => KeyError::System(obstacle, error.to_string()),
+        None => KeyError::Engine(error.to_string()),
+    }
 }
 
 #[cfg(test)]

@@ -8,13 +8,15 @@ mod files;
 mod kept;
 mod keys;
 mod memory;
+mod obstacle;
 mod sqlite;
 mod vectors;
 
-pub use files::{DataDir, DirLock, LockError, unless_missing, write_private};
+pub use files::{DataDir, DirLock, FolderError, LockError, unless_missing, write_private};
 pub use kept::{KeptPut, KeptState, KeptStore, KeptWrite, PutOutcome};
 pub use keys::{Fill, KeyError, KeyStore, Restoring};
 pub use memory::MemoryStore;
+pub use obstacle::Obstacle;
 pub use sqlite::SqliteStore;
 pub use vectors::VectorStore;
 
@@ -80,6 +82,38 @@ pub enum StoreError {
     /// The engine below refused.
     #[error("storage: {0}")]
     Engine(String),
+    /// The system refused a file that may well be whole.
+    #[error("storage: {1}")]
+    System(Obstacle, String),
+}
+
+impl StoreError {
+    /// Tells why the system refused; none if it did not, so that the file is not what it should be.
+    #[must_use]
+    pub const fn obstacle(&self) -> Option<Obstacle> {
+        match self {
+            Self::System(obstacle, _) => Some(*obstacle),
+            Self::Behind { .. } | Self::Damaged { .. } | Self::Engine(_) => None,
+        }
+    }
+
+    /// Judges an error of SQLite.
+    #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
+    pub(crate) fn of_sqlite(error: rusqlite::Error) -> Self {
+        match Obstacle::of_sqlite(&error) {
+            Some(obstacle) => Self::System(obstacle, error.to_string()),
+            None => Self::Engine(error.to_string()),
+        }
+    }
+
+    /// Judges an error of the file system.
+    pub(crate) fn of_io(path: &std::path::Path, error: &std::io::Error) -> Self {
+        let what = format!("{}: {error}", path.display());
+        match Obstacle::of_io(error) {
+            Some(obstacle) => Self::System(obstacle, what),
+            None => Self::Engine(what),
+        }
+    }
 }
 
 /// Keeps a tenant's two logs.

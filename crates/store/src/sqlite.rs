@@ -31,8 +31,7 @@ impl SqliteStore {
     /// # Errors
     /// When the file cannot be opened, or was written by a newer version.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        crate::files::touch_private(path)
-            .map_err(|error| StoreError::Engine(format!("{}: {error}", path.display())))?;
+        crate::files::touch_private(path).map_err(|error| StoreError::of_io(path, &error))?;
         let mut writer = Connection::open(path).map_err(engine)?;
         writer.busy_timeout(BUSY).map_err(engine)?;
         writer.pragma_update(None, "journal_mode", "WAL").map_err(engine)?;
@@ -104,9 +103,8 @@ impl SqliteStore {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
 fn engine(error: rusqlite::Error) -> StoreError {
-    StoreError::Engine(error.to_string())
+    StoreError::of_sqlite(error)
 }
 
 fn sql_number(number: u64) -> i64 {

@@ -52,7 +52,7 @@ struct Check {
     what: &'static str,
     found: String,
     mend: Option<String>,
-    /// Whether a server would not open the data directory because of it.
+    /// Whether a part of the data is missing, damaged or old, so that a server does not open the directory.
     not_whole: bool,
 }
 

@@ -12,7 +12,7 @@ mod outside;
 use decide::end;
 pub(crate) use decide::{decide, promote, waiting_write};
 use edit::earlier_wording;
-pub(crate) use edit::{edit, ended, ending, give_way, must_wait, why};
+pub(crate) use edit::{edit, ended, ending, give_way, is_same_operation, must_wait, why};
 pub(crate) use feedback::feedback;
 use findings::{findings, opposed};
 use outside::Proposed;

@@ -107,10 +107,13 @@ pub(crate) fn score(
     class: &Class,
 ) -> Option<Weighing> {
     let since = now();
-    let weighing = match session.relation.as_deref() {
+    let mut weighing = match session.relation.as_deref() {
         Some(joined) => super::together::weighed(tenant, call, what.0, (session, joined), class)?,
         None => super::score::score(tenant, call, what, session, class)?,
     };
+    if session.failed_before {
+        (weighing.admitted, weighing.calibration.gated) = (false, true);
+    }
     metrics::histogram!("tabellion_memory_calibration_seconds").record(since.elapsed().as_secs_f64());
     // A write may be scored more than once before it is settled; the last score is what it was settled by.
     *session.weighing.lock() = Some(Box::new(weighing.clone()));

@@ -2,7 +2,7 @@
 
 use super::counted::{self, Outcome};
 use super::rounds::Round;
-use super::staged::{self, Copied};
+use super::staged::{self, NearCopies};
 use super::together::{self, Joined};
 use super::{namespace_print, revived, score};
 use crate::Call;
@@ -67,6 +67,8 @@ pub(crate) struct Session {
     pub(super) weighing: Mutex<Option<Box<Weighing>>>,
     /// What another party has waiting that says nearly the same, and who says it now.
     pub(super) echo: Option<(ReviewId, Party)>,
+    /// Whether its party has nearly the same kept apart for another item or key: then it is kept apart as well.
+    pub(super) failed_before: bool,
     /// Its part in what it is written with, if it is a relation.
     pub(crate) relation: Option<Box<Joined>>,
     pub(super) turn: Mutex<Option<OwnedMutexGuard<()>>>,
@@ -106,7 +108,7 @@ pub(crate) enum Begun {
     Unscored,
     /// It is scored: in a round when its turn has come, elsewhere at once.
     Turn(Session),
-    /// The same party wrote nearly the same before, and that waits: it is not scored again (CAL-31).
+    /// The same party sent the same operation in nearly the same words before, and that waits: it is not scored again (CAL-31).
     Attached(ReviewId),
     /// Too many writes of its agent wait already.
     Full(Refusal),
@@ -153,12 +155,12 @@ pub(crate) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Be
     if audited {
         revived::caught_up(tenant, namespace, party).await;
     }
-    let copied = vector.as_ref().and_then(|vector| staged::near_copy(tenant, namespace, party, vector));
-    let echo = match copied {
-        Some(Copied::BySame(review)) => return Begun::Attached(review),
-        Some(Copied::ByOther(review)) => Some((review, party)),
-        None => None,
-    };
+    let near = |vector| staged::near_copies(tenant, namespace, party, vector);
+    let copies: NearCopies = vector.as_deref().map(near).unwrap_or_default();
+    if let Some(review) = copies.repeated(tenant, asked) {
+        return Begun::Attached(review);
+    }
+    let echo = copies.other.map(|review| (review, party));
     if let Err(refusal) = staged::has_room(tenant, call) {
         return Begun::Full(refusal);
     }
@@ -169,8 +171,9 @@ pub(crate) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Be
     }
     let of_copy = asked.copy.is_some() && asked.request.tier != TierWish::Both;
     let (class, weighing) = (OnceLock::new(), Mutex::default());
-    let relation = None;
-    Begun::Turn(Session { of_copy, vector, round, class, weighing, echo, relation, turn: Mutex::new(turn) })
+    let (relation, failed_before) = (None, copies.failed_before(tenant));
+    let turn = Mutex::new(turn);
+    Begun::Turn(Session { of_copy, vector, round, class, weighing, echo, failed_before, relation, turn })
 }
 
 /// The vector of a text, if a model gives it in time. Once it did not, most writes outside of rounds go on without asking, until it

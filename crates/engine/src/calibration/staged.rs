@@ -8,6 +8,7 @@ use crate::embedding::Vector;
 use crate::reply::Written;
 use crate::sequencer::{Objection, Proposal};
 use crate::tenant::Tenant;
+use crate::write::Asked;
 use crate::{review, write};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -99,31 +100,47 @@ pub(crate) fn forget(tenant: &Tenant, review: ReviewId) {
     tenant.calibrator.staged_ties.forget(review);
 }
 
-/// Nearly the same as something that is kept apart.
-pub(super) enum Copied {
-    /// By the same party: it gains nothing by trying again.
-    BySame(ReviewId),
-    /// By another one: that speaks for both.
-    ByOther(ReviewId),
+/// The held writes that say nearly the same as a write.
+#[derive(Default)]
+pub(super) struct NearCopies {
+    /// Those of the same party.
+    pub(super) own: Vec<ReviewId>,
+    /// One of another party: that speaks for both.
+    pub(super) other: Option<ReviewId>,
 }
 
-/// What is kept apart in a namespace and says nearly the same.
-pub(super) fn near_copy(tenant: &Tenant, namespace: &str, party: Party, vector: &[f32]) -> Option<Copied> {
+impl NearCopies {
+    /// The held write of the same party that this one repeats: the same operation on the same item in nearly the same words. Nothing
+    /// is gained by trying again (CAL-31). A write for another item, key or tier is another write, and waits for itself (AM-10).
+    pub(super) fn repeated(&self, tenant: &Tenant, asked: &Asked) -> Option<ReviewId> {
+        self.own.iter().copied().find(|id| review::is_same_operation(tenant, asked, *id))
+    }
+
+    /// Whether the same party has nearly the same kept apart because of its score. Then this write is kept apart as well: another item
+    /// or key gives the same words no better score.
+    pub(super) fn failed_before(&self, tenant: &Tenant) -> bool {
+        let find = |id: &ReviewId| tenant.shared.views.read().reviews.find(*id).cloned();
+        self.own.iter().filter_map(find).any(|one| review::is_kept_apart(tenant, &one))
+    }
+}
+
+/// The held writes of a namespace that say nearly the same.
+pub(super) fn near_copies(tenant: &Tenant, namespace: &str, party: Party, vector: &[f32]) -> NearCopies {
     let views = tenant.shared.views.read();
     let kept = tenant.calibrator.staged.kept.lock();
-    let mut other = None;
+    let mut copies = NearCopies::default();
     for (review, subject) in kept.iter() {
         let near = |subject: &Arc<Subject>| dot(&subject.vector, vector) >= NEAR_COPY;
         if !subject.as_ref().is_some_and(|subject| subject.namespace == namespace && near(subject)) {
             continue;
         }
         let Some(staged) = views.trust.staged(*review) else { continue };
-        if staged.standing.party == party {
-            return Some(Copied::BySame(*review));
+        match staged.standing.party == party {
+            true => copies.own.push(*review),
+            false => drop(copies.other.get_or_insert(*review)),
         }
-        other.get_or_insert(Copied::ByOther(*review));
     }
-    other
+    copies
 }
 
 /// Refuses an agent that has as many writes kept apart as it may: somebody has to look at them first.

@@ -6,7 +6,7 @@
 use super::again::{asked_before, remember};
 use super::graph_score::Proposal;
 use super::namespace_print;
-use super::staged::Copied;
+use super::staged::NearCopies;
 use crate::review;
 use crate::tenant::Tenant;
 use parking_lot::Mutex;
@@ -53,8 +53,8 @@ impl StagedTies {
     }
 }
 
-/// What is kept apart in a namespace and says the same.
-pub(super) fn same(tenant: &Tenant, namespace: &str, party: Party, tie: &Tie) -> Option<Copied> {
+/// The held relations of a namespace that say the same.
+pub(super) fn same(tenant: &Tenant, namespace: &str, party: Party, tie: &Tie) -> NearCopies {
     let (print, now) = (namespace_print(tenant, namespace), tenant.now());
     let waiting: Vec<(ReviewId, Party)> = {
         let views = tenant.shared.views.read();
@@ -69,9 +69,9 @@ pub(super) fn same(tenant: &Tenant, namespace: &str, party: Party, tie: &Tie) ->
     };
     let ties = &tenant.calibrator.staged_ties;
     let said = waiting.into_iter().filter(|(id, _)| ties.get(tenant, *id).as_ref() == Some(tie));
-    let said: Vec<(ReviewId, Party)> = said.collect();
-    let own = said.iter().find(|(_, by)| *by == party).map(|(id, _)| Copied::BySame(*id));
-    own.or_else(|| said.first().map(|(id, _)| Copied::ByOther(*id)))
+    let (own, others): (Vec<_>, Vec<_>) = said.partition(|(_, by)| *by == party);
+    let own = own.into_iter().map(|(id, _)| id).collect();
+    NearCopies { own, other: others.first().map(|(id, _)| *id) }
 }
 
 /// What walks that have not spoken of it yet say of a relation (CAL-33).

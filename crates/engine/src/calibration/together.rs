@@ -226,7 +226,7 @@ pub(crate) async fn together(
         }
         // What its party has waiting is not scored again.
         let waits = staged_relations::same(tenant, &namespace, party(call, round.as_deref()), &tie);
-        if let Some(staged::Copied::BySame(_)) = waits {
+        if waits.repeated(tenant, &asked).is_some() {
             continue;
         }
         let class = write::class_of(tenant, call, &asked, tier);
@@ -315,7 +315,7 @@ pub(super) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Be
     let found = with.as_ref().and_then(|together| together.members.iter().position(is_it));
     let party = party(call, round.as_deref());
     let same = || staged_relations::same(tenant, &namespace, party, &tie);
-    if let Some(staged::Copied::BySame(review)) = same() {
+    if let Some(review) = same().repeated(tenant, asked) {
         return Begun::Attached(review);
     }
     let (together, place) = match (with, found) {
@@ -333,11 +333,11 @@ pub(super) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Be
             (Arc::new(begun(tenant, call, members, round.clone(), turns).await), 0)
         }
     };
-    let echo = match same() {
-        Some(staged::Copied::BySame(review)) => return Begun::Attached(review),
-        Some(staged::Copied::ByOther(review)) => Some((review, party)),
-        None => None,
-    };
+    let copies = same();
+    if let Some(review) = copies.repeated(tenant, asked) {
+        return Begun::Attached(review);
+    }
+    let echo = copies.other.map(|review| (review, party));
     if let Err(refusal) = staged::has_room(tenant, call) {
         return Begun::Full(refusal);
     }
@@ -350,6 +350,7 @@ pub(super) async fn begin(tenant: &Tenant, call: &Call, asked: &mut Asked) -> Be
         class,
         weighing: Mutex::default(),
         echo,
+        failed_before: copies.failed_before(tenant),
         relation: Some(Box::new(joined)),
         turn: Mutex::default(),
     })

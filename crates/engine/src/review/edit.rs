@@ -13,6 +13,7 @@ use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{Held, WriteDraft, WriteRequest, is_respelt};
 use tabellion_core::id::ReviewId;
+use tabellion_core::item::Content;
 use tabellion_core::log::{Decision, Event, Payload};
 use tabellion_core::text::Analyser;
 use tabellion_core::time::Timestamp;
@@ -108,10 +109,32 @@ pub(super) fn earlier_wording(tenant: &Tenant, call: &Call, asked: &Asked, held:
     waiting.iter().find(is_worded_anew).map(|review| review.id)
 }
 
-/// Whether a write says anew or corrects what another one says in the same place.
+/// Whether a held write is the same operation as another write, whatever the words of either: on the same version of the same item, with
+/// the same key, kind, fields, tier, layer and namespace. Two that differ in any of these are two writes, and neither stands for the other.
+pub(crate) fn is_same_operation(tenant: &Tenant, asked: &Asked, id: ReviewId) -> bool {
+    let Some(review) = tenant.shared.views.read().reviews.find(id).cloned() else { return false };
+    let Ok(staged) = Staged::read(tenant, review.lsn) else { return false };
+    let both = (staged.draft().and_then(WriteDraft::check), asked.body.clone().check());
+    let (Ok(earlier), Ok(later)) = both else { return false };
+    let frame = |request: &WriteRequest| Content { text: String::new(), ..request.content.clone() };
+    let place = |request: &WriteRequest| (request.layer, request.tier, request.namespace.clone());
+    let target = |request: &WriteRequest| (request.replaces, request.expected_version);
+    staged.owed.is_some() == asked.owed.is_some()
+        && target(&earlier) == target(&later)
+        && place(&earlier) == place(&later)
+        && frame(&earlier) == frame(&later)
+}
+
+/// Whether a write says anew or corrects what another one says in the same place. What has another key, or the same text and other
+/// fields, is about another thing.
 fn is_next_wording((earlier, old): (&WriteRequest, &Claim), (later, new): (&WriteRequest, &Claim)) -> bool {
-    let place = |request: &WriteRequest| (request.namespace.clone(), request.content.kind.clone());
+    let place = |request: &WriteRequest| (request.namespace.clone(), request.content.kind.clone(), request.tier);
     if place(earlier) != place(later) || earlier.is_utterance() || later.is_utterance() {
+        return false;
+    }
+    let (before, after) = (&earlier.content, &later.content);
+    let is_another_key = before.key != after.key && later.replaces.is_none();
+    if is_another_key || (before.text == after.text && before.fields != after.fields) {
         return false;
     }
     // The same write at the same time is a replay and gets the same review.

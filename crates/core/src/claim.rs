@@ -8,6 +8,7 @@
 mod assurance;
 mod compare;
 mod contradiction;
+mod coverage;
 mod gist;
 mod knowledge;
 mod label;
@@ -80,6 +81,9 @@ pub struct Claim {
     /// The hash of who stored it; 0 if nobody did.
     #[n(9)]
     owner: u64,
+    /// The most clauses with a verb of their own in one sentence.
+    #[n(10)]
+    clauses: Option<u8>,
 }
 
 impl Claim {
@@ -111,6 +115,7 @@ impl Claim {
             claim.form = hash64(claim.form, content.text.as_bytes());
         }
         claim.take_fields(content, &mut features);
+        claim.clauses = Some(coverage::clauses(&sentences));
         claim.made = Made::of_field(content);
         // Who says "I" is the speaker; what was said in a conversation is a record of it.
         if !content.fields.contains_key("speaker") && content.relation().is_none() {
@@ -147,7 +152,7 @@ impl Claim {
     }
 
     /// Whether the claim speaks of an earlier time than another one, where either of them names its `time`. Without one, what is
-    /// written now is the newer.
+    /// written now is the newer; a `time` that was still to come says when something happens, not when it was said.
     #[must_use]
     pub fn is_older_than(&self, other: &Self) -> bool {
         (self.made.by_field || other.made.by_field) && self.made.is_before(other.made)

@@ -18,7 +18,7 @@ mod vocabulary;
 pub(super) use compare::{Conflict, conflict};
 
 use super::quantity::Value;
-use super::words::Sentence;
+use super::words::{Sentence, Word};
 use crate::text::Analyser;
 use facets::Facet;
 use reader::read;
@@ -191,4 +191,16 @@ pub(super) fn gists(sentences: &[Sentence], analyser: &mut Analyser) -> Vec<Gist
 pub(super) fn chunks(sentences: &[Sentence]) -> impl Iterator<Item = &[Sentence]> {
     let step = if sentences.len() <= TOGETHER_MAX { TOGETHER_MAX } else { 1 };
     sentences.chunks(step).take(GISTS_MAX)
+}
+
+/// How many parts of a sentence have a verb of their own; a part ends behind a comma, or before a word that begins a clause.
+pub(super) fn verbs_apart(words: &[Word], begins_clause: impl Fn(&Word) -> bool) -> usize {
+    let (mut count, mut counted) = (0, false);
+    for (at, word) in words.iter().enumerate() {
+        counted &= !begins_clause(word) && !(at > 0 && words.get(at - 1).is_some_and(|before| before.stop));
+        if !counted && clause::is_verb(words, at) {
+            (count, counted) = (count + 1, true);
+        }
+    }
+    count
 }

@@ -32,6 +32,9 @@ pub(super) struct Made {
     /// It is in the EPISODIC layer: only lasting states contradict each other there.
     #[n(2)]
     pub(super) episodic: bool,
+    /// Minutes from 1970 at which it was stored.
+    #[n(3)]
+    stored: Option<u32>,
 }
 
 impl Made {
@@ -41,18 +44,20 @@ impl Made {
         let whole = text.parse::<Timestamp>().ok();
         let day = || format!("{}T12:00:00Z", text.get(..10)?).parse::<Timestamp>().ok();
         let at = whole.or_else(day).map(minutes);
-        Self { at, by_field: at.is_some(), episodic: false }
+        Self { at, by_field: at.is_some(), episodic: false, stored: None }
     }
 
     /// Fills in when the content was stored, unless the content names a time itself.
     pub(super) fn stored(&mut self, at: Timestamp, episodic: bool) {
         self.at = self.at.or_else(|| Some(minutes(at)));
+        self.stored = Some(minutes(at));
         self.episodic = episodic;
     }
 
-    /// Whether this moment is known to be before another one.
+    /// Whether it is known to have been said before something else was. What is stored before the time that it names was said then.
     pub(super) fn is_before(self, other: Self) -> bool {
-        self.at.zip(other.at).is_some_and(|(own, theirs)| own < theirs)
+        let said = |made: Self| made.at.map(|at| made.stored.map_or(at, |stored| at.min(stored)));
+        said(self).zip(said(other)).is_some_and(|(own, theirs)| own < theirs)
     }
 
     fn today(self) -> Option<Date> {

@@ -56,8 +56,9 @@ pub fn contradictions(facts: &GateFacts) -> Vec<Against> {
 
 /// Divides what the write contradicts into what it replaces without asking anybody, and the rest.
 ///
-/// A newer statement of the same user replaces the older one in that user's private memory; elsewhere, and where the write
-/// speaks of an earlier time than what is known, only where the writer asks for it. Under `strict`, and where an agent writes to a canonical layer, a person decides instead.
+/// A newer statement of the same user replaces the older one in that user's private memory; elsewhere, and where the write speaks
+/// of an earlier time than what is known or leaves out what else that says, only where the writer asks for it. Under `strict`,
+/// and where an agent writes to a canonical layer, a person decides instead.
 pub(super) fn divide(
     request: &WriteRequest,
     facts: &GateFacts,
@@ -71,9 +72,17 @@ pub(super) fn divide(
         let neighbour = one.neighbour(facts).filter(|neighbour| neighbour.replaceable);
         neighbour.is_some_and(|neighbour| match facts.on_conflict {
             Some(asked) => asked == OnConflict::Supersede,
-            None => is_private(request, facts) && !neighbour.newer,
+            None => is_private(request, facts) && !neighbour.stays_beside(),
         })
     })
+}
+
+impl Neighbour {
+    /// Whether the writer's own statement stands beside a write that contradicts it: what held before what is known now is history,
+    /// and of a note that says more nothing is lost.
+    const fn stays_beside(&self) -> bool {
+        self.newer || self.says_more
+    }
 }
 
 /// Whether a person decides on every write to the layer, and it is not a person who writes.
@@ -147,9 +156,8 @@ fn weigh(
         .filter_map(|one| one.neighbour(facts))
         .filter(|neighbour| !(lenient && neighbour.own))
         .collect();
-    let is_history = |one: &Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.newer);
-    if others.is_empty() && against.iter().all(is_history) {
-        // What held before what is known now is history: it stands beside it.
+    let stays = |one: &Against| one.neighbour(facts).is_some_and(Neighbour::stays_beside);
+    if others.is_empty() && against.iter().all(stays) {
         return Ok(Finding::Nothing);
     }
     let strongest = others.iter().map(|neighbour| neighbour.reliance).fold(0.0, f64::max);

@@ -42,6 +42,8 @@ pub struct Neighbour {
     pub replaceable: bool,
     /// Whether it speaks of a later time than the write: by the `time` that either of them names, else by when each was written.
     pub newer: bool,
+    /// Whether it says more than the write repeats or contradicts: that would be lost if the write took its place.
+    pub says_more: bool,
     /// Whether everyone who will see the write sees it too, so that it may leave a mark on what is stored (SHARE-39).
     pub dominated: bool,
 }

@@ -88,6 +88,7 @@ mod tests {
             of_another: false,
             replaceable: true,
             newer: false,
+            says_more: false,
             dominated: true,
         };
         GateFacts { neighbours: vec![neighbour], ..GateFacts::default() }

@@ -115,6 +115,7 @@ mod tests {
             of_another: false,
             replaceable: true,
             newer: false,
+            says_more: false,
             dominated: true,
         };
         GateFacts { consumers, neighbours: vec![near], ..GateFacts::default() }

@@ -184,6 +184,7 @@ impl Look<'_> {
                 of_another: false,
                 replaceable: false,
                 newer: false,
+                says_more: false,
                 dominated: true,
             };
             (reliance >= own).then_some((neighbour, version.lsn))

@@ -11,12 +11,14 @@ use crate::visibility::predicate;
 use crate::{Call, review, rights, scribing, sharing};
 use tabellion_core::access::{Caller, visible_to};
 use tabellion_core::canonical::{Hash, hex, sha256};
+use tabellion_core::claim::Claim;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{Admitted, Against, Force, GateFacts, Merged};
 use tabellion_core::id::{ItemId, ProvenanceId, ReviewId, VersionId};
 use tabellion_core::item::{Content, Layer, Operation, Tier, TierWish};
 use tabellion_core::log::{Calibration, Event, Payload, Prints, Shaped, Weighed, WrittenVersion};
 use tabellion_core::provenance::{ApprovalState, Evidence, EvidenceQuality, PROVENANCE_KEY, Provenance};
+use tabellion_core::text::Analyser;
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Class, Moment, Version, Views};
 
@@ -397,7 +399,13 @@ impl Maker<'_> {
             let views = self.tenant.shared.views.read();
             let at = Moment { lsn: views.lsn(), time: self.now };
             let (namespace, layer) = (&self.admitted.request().namespace, kept.layer);
-            let known = |twin: &Version| facts::may_be_twin(&views, twin, &class);
+            let claim = Claim::of(&content, &mut Analyser::default()).stored(kept.owner, self.now, layer);
+            let index = self.tenant.shared.index.read();
+            let known = |twin: &Version| {
+                let old = views.items.row_of(twin.id).and_then(|row| index.claims.get(row));
+                facts::may_be_twin(&views, twin, &class)
+                    && !old.is_some_and(|old| old.is_record_of_another_day(&claim))
+            };
             if views.items.twin(&prints, namespace, layer, at, known).is_some() {
                 return Ok(Copied::Nothing);
             }

@@ -217,6 +217,7 @@ impl Gathering<'_> {
             scope.admits(&views.items, version)
                 && may_be_twin(&views, version, class)
                 && !self.redacts(&views, &index, version)
+                && !self.is_of_another_day(&views, &index, version)
         };
         let exact = self.twin_among(&views, class, at, seen);
         let semantic = || {
@@ -248,6 +249,12 @@ impl Gathering<'_> {
                 .collect(),
             twin: twin.and_then(|(version, likeness)| Some((known(&views, version)?, likeness, version.lsn))),
         }
+    }
+
+    /// Whether a version with the very same words is a record of another day, which the write does not repeat (AM-2).
+    fn is_of_another_day(&self, views: &Views, index: &Index, version: &Version) -> bool {
+        let known = views.items.row_of(version.id).and_then(|row| index.claims.get(row));
+        known.is_some_and(|known| known.is_record_of_another_day(&self.asked.claim))
     }
 
     /// Every active version with the same content or triple, whoever may see it.
@@ -434,11 +441,14 @@ fn neighbour(
     let version = views.items.version(row)?;
     let standing = standing(views, index, version, now)?;
     let unapproved = Standing { approved: false, ..standing }.adjusted_confidence();
+    let old = index.claims.get(row)?;
+    let contradiction = contradiction(old, claim, SIGMA_TOPIC);
     Some(Neighbour {
         known: known(views, version)?,
         similarity,
-        contradiction: contradiction(index.claims.get(row)?, claim, SIGMA_TOPIC),
-        newer: claim.is_older_than(index.claims.get(row)?),
+        says_more: contradiction.is_some() && old.says_more_than(claim),
+        contradiction,
+        newer: claim.is_older_than(old),
         reliance: reliance(unapproved),
         approved: standing.approved,
         own: false,

@@ -60,7 +60,7 @@ class Weeks:
         self.on(5, FRI, 21, operator.back_up)
         self.on(5, SAT, 21, operator.put_yesterday_back)
         self.on(6, THU, 9, research.hack)
-        for hour in (11, 13, 15, 17):
+        for hour in (11, 13, 15, 17, 19):
             self.on(6, THU, hour, lambda hour=hour: research.lie(hour))
         self.on(7, MON, 9, self.coding.import_builds)
         self.on(8, TUE, 9, self.import_archive)
@@ -113,6 +113,8 @@ class Weeks:
             for team in (self.support, self.coding, self.household, self.research):
                 team.act(day, hour)
             life.settle_waiting()
+            if self.research.hacked_from is not None:
+                self.operator.check_lies_are_out()
             if hour in (9, 21):
                 self._look_after(hour)
 
@@ -122,8 +124,6 @@ class Weeks:
         operator.look_at_holds()
         if research.noticed is not None and operator.moderated_at is None and hour == 21:
             operator.moderate()
-        if research.hacked_from is not None:
-            operator.check_lies_are_out()
 
     def _end_week(self, week):
         life, operator = self.life, self.operator
@@ -159,7 +159,11 @@ class Weeks:
             topic = rng.choice(("budget", "boat repairs", "permits", "students", "freezers"))
             head = f"Minutes {number + 1} of {2030 + number % 18}, item {rng.randrange(1, 9)}"
             lines.append({"text": f"{head}: {topic} took {rng.randrange(5, 50)} minutes", "tags": ["archive"]})
+        waiting = len(life.waiting)
         life.write_batch(person, lines, "research: import of an archive")
+        life.figures.counts["lines of the archive"] += len(lines)
+        if put_off := len(life.waiting) - waiting:
+            life.figures.break_promise("whoever may import is not slowed down", f"{put_off} of {len(lines)} lines wait")
 
 
 def main():

@@ -9,18 +9,23 @@ import random
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
 
 from callers import rfc3339
 from server import Server, exchange
 
 from weeks.figures import GOOD, Figures
-from weeks.oracle import Item, Oracle
+from weeks.moments import plain, speaks_of_its_moment
+from weeks.oracle import Item, Oracle, Version
 
 BEGIN = datetime(2050, 1, 3, 3, 0, tzinfo=UTC)  # a Monday
 ITEM = re.compile(r"\bitm_[a-z2-7]{26}\b")
 PAGE = 500
 HOLD_MAX = timedelta(days=1)
 LIFETIMES = {"session": timedelta(hours=8)}
+# What stops all that a pair writes, whatever it says.
+SUSPENDED = "refused: WRITES_SUSPENDED"
+STOPPED = {SUSPENDED, "held: ANOMALY"}
 # Families whose statements are about how a thing is now: of two, the newer one holds.
 STATES = {"household: how things are"}
 
@@ -93,6 +98,7 @@ class Life:
         self.sharing = set()  # agents whose writes are shared unless they say otherwise
         self.pinned = []
         self.away = set()  # users who are disabled
+        self.bystanders = set()  # pairs through an agent that is hacked for somebody else
         self.stopped_since = {}  # pair -> when its honest writes began to be stopped, one and all
 
     def rng(self, name):
@@ -107,7 +113,10 @@ class Life:
 
     def stop(self):
         self._hang_up()
-        return self.server.stop()
+        code = self.server.stop()
+        self.figures.counts["stops"] += 1
+        if code != 0:
+            self.figures.break_promise("a stop is clean", f"{self.now:%d %b %H:%M}: exit code {code}")
 
     def kill(self):
         self._hang_up()
@@ -154,14 +163,29 @@ class Life:
         made = {answer.get("id"), answer.get("shared_id")} if isinstance(answer, dict) else set()
         for id in set(ITEM.findall(json.dumps(answer))) - made:
             self.figures.counts["ids held against the oracle"] += 1
-            if not self.oracle.may_see(pair, id, self.now, history=True):
+            if not self.oracle.may_know(pair, id):
                 self.figures.break_promise(
                     "nothing leaks", f"{self.now:%d %b %H:%M} {pair}: {what} names {self.describe(id)}",
                 )
 
+    def watch_rows(self, pair, rows, what, at=None):
+        """Holds what a read showed against the oracle, as of the moment that was asked for, and notes down who has seen it."""
+        for row in rows:
+            self.figures.counts["results held against the oracle"] += 1
+            promise = self.oracle.fault_of(pair, row, self.now, at)
+            if promise is not None:
+                past = "" if at is None else f" as of {at:%d %b %H:%M:%S}"
+                self.figures.break_promise(
+                    promise,
+                    f"{self.now:%d %b %H:%M} {pair} {what}{past}: {row['text'][:60]!r} in {self.describe(row['id'])}",
+                )
+        self.oracle.given(pair, rows, self.now, at)
+
     def describe(self, id):
         item = self.oracle.items.get(id)
-        return f"{id}, unknown" if item is None else f"{id} of {item.owner} ({item.tier}): {item.text[:60]!r}"
+        if item is None:
+            return f"{id}, unknown"
+        return f"{id} of {item.owner}/{item.agent or 'in person'} ({item.tier}): {item.text[:60]!r}"
 
     # ---------------------------------------------------------------------------------------------- people
 
@@ -217,7 +241,7 @@ class Life:
     def write(self, pair, text, family, honest=True, method="POST", path="/v1/items", ends=(), **fields):
         """One write. `ends` names the items that it is meant to take the place of. Returns the item it became, or None."""
         body = {"text": text, **fields}
-        origin = self.oracle.origin(pair, self.now, fields.get("resources", ()))
+        origin = self.oracle.origin(pair, self.now, fields.get("resources"))
         sent = Sent(pair, body, family, honest, origin, frozenset(ends), self.now)
         status, answer = self.call(pair, method, path, body)
         return self._take_in(sent, status, answer)
@@ -245,15 +269,22 @@ class Life:
             self.waiting.append((sent, answer["pending_id"]))
         elif sent.honest:
             self._watch_holds(sent.pair, outcome)
-            self.figures.count_write(outcome, sent.family, f"{sent} {tell(answer)}")
+            self._count_write(sent, outcome, answer)
         else:
             self.figures.counts[f"lies: {outcome}"] += 1
             self.last_lie = outcome
         return item
 
+    def _count_write(self, sent, outcome, answer):
+        of_moment = speaks_of_its_moment(sent.body.get("text", ""), sent.family)
+        self.figures.count_write(outcome, sent.family, f"{sent} {tell(answer)}", of_moment)
+
     def _watch_holds(self, pair, outcome):
-        """Notices an honest pair none of whose writes has got through for more than a day."""
-        if outcome == "refused: WRITES_SUSPENDED" or outcome.startswith("held"):
+        """Notices an honest pair that is stopped for what another one did, or none of whose writes has got through for more than
+        a day."""
+        if outcome in STOPPED and (outcome == SUSPENDED or pair in self.bystanders):
+            self.figures.break_promise("nobody is held without cause", f"{self.now:%a %d %b %H:%M} {pair}: {outcome}")
+        if outcome == SUSPENDED or outcome.startswith("held"):
             since = self.stopped_since.setdefault(pair, self.now)
             if self.now - since > HOLD_MAX:
                 self.figures.break_promise(
@@ -266,35 +297,48 @@ class Life:
     def _outcome(self, sent, status, answer):
         """How a write ended, in a few words."""
         if status in (200, 201):
-            return answer["status"].replace("_", " ")
+            known = self.oracle.items.get(answer["id"])
+            repeats = known is None or answer["status"] == "committed" or self._says_nothing_new(sent, known)
+            return answer["status"].replace("_", " ") + ("" if repeats else " with what it does not repeat")
         code = answer.get("code", str(status))
         if status == 202:
             if answer.get("pending_id", "").startswith("def_"):
                 return "queued"
             return "kept apart" if code == "CALIBRATION_STAGED" else f"held: {code}"
-        if code.endswith("DUPLICATE") and self._is_known(sent.body, answer):
+        if code.endswith("DUPLICATE") and self._is_known(sent, answer):
             return "true duplicate"
         return f"refused: {code}"
 
-    def _is_known(self, body, answer):
-        """Whether the very words stand already where the duplicate is said to be."""
+    def _is_known(self, sent, answer):
+        """Whether the very words stand already where the duplicate is said to be, and say nothing new today."""
         known = self.oracle.items.get(answer.get("existing_ref"))
-        return known is not None and normal(known.text) == normal(body.get("text", known.text))
+        if known is None or not (known.unsure or known.stands(self.now)):
+            return False
+        return self._says_nothing_new(sent, known)
+
+    def _says_nothing_new(self, sent, known):
+        """Whether a write only repeats an item: in its words, and on the same day if they speak of their moment."""
+        text = sent.body.get("text", known.text)
+        if plain(known.text) != plain(text):
+            return False
+        return known.since.date() == sent.at.date() or not speaks_of_its_moment(text, sent.family)
 
     def _record(self, sent, answer):
         """Keeps book of what a write became."""
         tier = sent.body.get("tier", "auto")
         superseded = [(self.oracle.items.get(old["id"]), old) for old in answer.get("superseded") or ()]
-        wrongly = [old for known, old in superseded if known is not None and not self._is_new_value(sent, known)]
-        item = self._made(sent, answer["id"], "shared" if tier == "shared" else "private")
+        wrongly = [known for known, _ in superseded if known is not None and not self._is_new_value(sent, known)]
+        wrongly = [(known, known.text) for known in wrongly]  # which may get its next version below
+        item = self._made(sent, answer["id"], "shared" if tier == "shared" else "private", answer["version"])
         if "shared_id" in answer:
             twin = self._made(sent, answer["shared_id"], "shared")
             item.twin, twin.twin = twin.id, item.id
         elif sent.pair.agent in self.sharing and tier in ("auto", "both") and answer["status"] == "committed":
             self.figures.counts["shared copies that were not made"] += 1
         self.figures.counts["statements superseded by a newer one"] += len(superseded)
-        for old in wrongly:
-            self.figures.count_as_lost(sent.family, f"{old.get('text')!r} was taken for the old value of {sent}")
+        for known, text in wrongly:
+            of_moment = speaks_of_its_moment(text, known.family)
+            self.figures.count_as_lost(known.family, f"{text!r} was taken for the old value of {sent}", of_moment)
         for known, old in superseded:
             # A newer value may be the next version of the same item.
             if known is not None and known.id not in (answer["id"], answer.get("shared_id")):
@@ -304,17 +348,21 @@ class Life:
             self.end(replaced, twin_too=True)
         return item
 
-    def _made(self, sent, id, tier):
-        """A new item, or the next version of a known one."""
-        known = self.oracle.items.get(id)
+    def _made(self, sent, id, tier, version=None):
+        """A new item, or the next version of a known one. The version of a shared copy is not told."""
+        known, (agents, resources) = self.oracle.items.get(id), sent.origin
         if known is not None:
-            known.text, known.ended = sent.body.get("text", known.text), None
-            known.agents, known.resources = known.agents | sent.origin[0], known.resources | sent.origin[1]
+            old = known.newest
+            known.ended, known.unsure = None, False
+            if version is None or version != old.id:
+                text = sent.body.get("text", old.text)
+                known.versions.append(Version(sent.at, old.agents | agents, old.resources | resources, text, version))
             return known
         layer, ttl = sent.body.get("layer", "episodic"), sent.body.get("ttl")
         lasts = period(ttl) if ttl is not None else LIFETIMES.get(layer)
         expires = None if lasts is None else self.now + lasts
-        made = Item(id, sent.pair.user, tier, layer, *sent.origin, sent.body.get("text", ""), self.now, expires)
+        first = Version(sent.at, agents, resources, sent.body.get("text", ""), version)
+        made = Item(id, sent.pair.user, sent.pair.agent, tier, layer, [first], expires)
         made.lie, made.family = not sent.honest, sent.family
         return self.oracle.add(made)
 
@@ -343,12 +391,13 @@ class Life:
                 continue
             if status in (200, 201):
                 self._record(sent, answer)
+            self.watch_leaks(sent.pair, answer, "the answer to a write that waited")
             outcome = "queued, then committed" if status in (200, 201) else f"queued, then {answer.get('code', status)}"
             if sent.honest:
-                self.figures.count_write(outcome, sent.family, f"{sent} {tell(answer)}")
+                self._count_write(sent, outcome, answer)
 
     def retract(self, pair, item, reason="no longer needed"):
-        self.ask(pair, "DELETE", f"/v1/items/{item.id}?reason={reason.replace(' ', '%20')}")
+        self.ask(pair, "DELETE", f"/v1/items/{item.id}?reason={quote(reason)}")
         self.end(item.id)
         self.figures.counts["items retracted by their authors"] += 1
 
@@ -405,47 +454,44 @@ class Life:
 
     # ---------------------------------------------------------------------------------------------- reads
 
-    def search(self, pair, query, **fields):
-        """The results of a search, each of which the caller must be allowed to see and which must still stand."""
-        answer = self.ask(pair, "POST", "/v1/search", {"query": query, **fields})
-        results = answer["results"]
-        history = "as_of" in fields
+    def search(self, pair, query, at=None, **fields):
+        """The results of a search, each of which the caller must be allowed to see and which must still stand; with `at`, what
+        stood at that moment."""
+        moment = {} if at is None else {"as_of": rfc3339(at)}
+        results = self.ask(pair, "POST", "/v1/search", {"query": query, **moment, **fields})["results"]
         self.figures.counts["searches"] += 1
-        for result in results:
-            self.figures.counts["results held against the oracle"] += 1
-            if not self.oracle.may_see(pair, result["id"], self.now, history):
-                item = self.oracle.items.get(result["id"])
-                hidden = item is None or not self.oracle.is_admitted(pair, item)
-                promise = "nothing leaks" if hidden else "what has ended is not found"
-                self.figures.break_promise(
-                    promise, f"{self.now:%d %b %H:%M} {pair} asks {query!r}: {self.describe(result['id'])}",
-                )
-        self.oracle.given(
-            pair, [self.oracle.items[one["id"]] for one in results if one["id"] in self.oracle.items], self.now,
-        )
+        self.watch_rows(pair, results, f"asks {query!r}", at)
         return results
 
-    def get(self, pair, id, query=""):
-        """(status, item) of one read."""
-        status, answer = self.call(pair, "GET", f"/v1/items/{id}{query}")
-        item = self.oracle.items.get(id)
+    def get(self, pair, id, at=None):
+        """(status, item) of one read, as of a moment if there is one."""
+        status, answer = self.call(pair, "GET", f"/v1/items/{id}" + ("" if at is None else f"?as_of={rfc3339(at)}"))
         if status == 200:
-            if not self.oracle.may_see(pair, id, self.now, history=bool(query)):
-                self.figures.break_promise("nothing leaks", f"{pair} reads {self.describe(id)}")
-            if item is not None:
-                self.oracle.given(pair, [item], self.now)
+            self.watch_rows(pair, [answer], "reads", at)
         return status, answer
 
-    def list_all(self, pair, query=""):
+    def list_all(self, pair):
         """Every item that a list shows to this pair."""
+        found = self._pages(pair, "")
+        self.watch_rows(pair, found, "is listed")
+        return found
+
+    def list_as_moderator(self, pair, reason):
+        """Every shared item, whether the graphs let this person see it or not; nothing private may be among them."""
+        found = self._pages(pair, f"&moderate={quote(reason)}")
+        for row in found:
+            item = self.oracle.items.get(row["id"])
+            if item is None or item.tier != "shared":
+                self.figures.break_promise("nothing leaks", f"a moderator is shown {self.describe(row['id'])}")
+        return found
+
+    def _pages(self, pair, query):
         found, cursor = [], ""
         while cursor is not None:
             more = f"&cursor={cursor}" if cursor else ""
             page = self.ask(pair, "GET", f"/v1/items?limit={PAGE}{query}{more}")
             found += page["items"]
             cursor = page["next"]
-        known = [self.oracle.items[one["id"]] for one in found if one["id"] in self.oracle.items]
-        self.oracle.given(pair, known, self.now)
         return found
 
 
@@ -455,10 +501,6 @@ def tell(answer):
         return str(answer)[:200]
     against = [row.get("text") or row.get("id") for row in answer.get("contradictions") or ()]
     return f"-> {answer.get('code')} {answer.get('message', '')[:160]}" + (f" against {against}" if against else "")
-
-
-def normal(text):
-    return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def period(text):

@@ -86,8 +86,10 @@ class Research:
                 self._ask(pair)
             if self.rng.random() < 0.03:
                 self._change(user)
-        if self.rng.random() < 0.3:
+        # Whoever works through the hacked agent for somebody else goes on as ever.
+        if self.hacked_from is not None or self.rng.random() < 0.3:
             self._note(self.second, hour)
+            self.life.figures.counts["writes of others through the hacked agent"] += self.hacked_from is not None
         self.life.pass_time(minutes=self.rng.randrange(31, 40))
 
     def _note(self, pair, hour):
@@ -202,6 +204,7 @@ class Research:
     def hack(self):
         """From now on one agent does what somebody else wants, for one of its two users."""
         self.hacked_from = self.life.now
+        self.life.bystanders.add(self.second)
 
     def lie(self, hour):
         """One hour of lies, into the tier that all read."""

@@ -7,10 +7,13 @@
 //! Invariant (checks see committed state): a batch never holds two proposals that touch the same thing; the later one waits
 //! for the next batch. So every check runs against what is durable, and a failed commit leaves nothing to take back.
 
+mod page;
+
 use crate::ports::Clock;
 use crate::tenant::{self, Shared};
 use crate::trail;
 use crate::trouble::Part;
+use page::{Page, Tip};
 use parking_lot::RwLock;
 use std::collections::{HashSet, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -19,15 +22,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Refusal};
-use tabellion_core::id::{ItemId, ReviewId, TenantId, VersionId};
-use tabellion_core::log::{
-    Actor, AuditRecord, Entry, Event, Frontier, Head, LogName, Lsn, SealedRef, SignedHead, SigningKey, Tile,
-    leaf_hash,
-};
-use tabellion_core::seal::{Sealed, commitment};
+use tabellion_core::id::{ItemId, ReviewId, VersionId};
+use tabellion_core::log::{Actor, AuditRecord, Entry, Event, LogName, Lsn, SignedHead, SigningKey};
+use tabellion_core::seal::Sealed;
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::view::{Opened, Views};
-use tabellion_store::{Append, Record, Store, StoreError, subtree};
+use tabellion_store::{Append, StoreError};
 use tokio::sync::oneshot;
 
 /// How long rows of reads may wait for company.
@@ -258,58 +258,6 @@ fn stopping() -> Refusal {
 fn storage_failed() -> Refusal {
     Refusal::new(Code::StorageFailed, "the storage refused; nothing was written")
         .retry_after(Period::from_secs(5))
-}
-
-/// A log as the writer extends it.
-struct Tip {
-    log: LogName,
-    frontier: Frontier,
-    time: Timestamp,
-}
-
-impl Tip {
-    fn load(store: &dyn Store, log: LogName) -> Result<Self, StoreError> {
-        let size = store.size(log)?;
-        let frontier = Frontier::load(size, &mut |start, end| subtree(store, log, start, end))?;
-        let time = store.latest_head(log)?.map_or(Timestamp::default(), |signed| signed.head.time);
-        Ok(Self { log, frontier, time })
-    }
-
-    fn next(&self) -> Lsn {
-        Lsn::new(self.frontier.size() + 1)
-    }
-}
-
-/// What one batch adds to one log.
-#[derive(Default)]
-struct Page {
-    records: Vec<Record>,
-    tiles: Vec<Tile>,
-}
-
-impl Page {
-    /// Numbers, encodes and hashes an entry.
-    fn add(&mut self, tip: &mut Tip, draft: (Actor, Event, Option<Sealed>), now: Timestamp) -> Entry {
-        let (actor, event, sealed) = draft;
-        let of_sealed =
-            |sealed: &Sealed| SealedRef { key: sealed.key, commitment: commitment(&sealed.bytes) };
-        let entry =
-            Entry { lsn: tip.next(), time: now, actor, event, sealed: sealed.as_ref().map(of_sealed) };
-        let body = entry.encode();
-        let leaf = leaf_hash(&body);
-        tip.frontier.append(leaf, &mut self.tiles);
-        self.records.push(Record { lsn: entry.lsn, body, sealed: sealed.map(|sealed| sealed.bytes), leaf });
-        entry
-    }
-
-    fn append(self, tip: &Tip, tenant: TenantId, key: &SigningKey, now: Timestamp) -> Option<Append> {
-        if self.records.is_empty() {
-            return None;
-        }
-        let head = Head { size: tip.frontier.size(), time: now, root: tip.frontier.root() };
-        let head = key.sign(tenant, tip.log, head);
-        Some(Append { log: tip.log, records: self.records, tiles: self.tiles, head })
-    }
 }
 
 /// A row of the trail, and whom to tell once it is durable.

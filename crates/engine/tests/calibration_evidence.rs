@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use support::debate::{AGENTS, Debate};
 use support::{call, draft};
 use tabellion_core::error::Code;
+use tabellion_core::gate::OnConflict;
 use tabellion_engine::Call;
 use tabellion_engine::reply::{
     Ground, OutcomeReport, SearchQuery, TrustNumbers, Verdict, WriteStatus, Written,
@@ -104,7 +105,7 @@ async fn bad_outcomes_demote() {
     assert_eq!(debate.trust(&item).await, told, "who has spoken is known after a restart");
 }
 
-/// CAL-33: a contradiction that a person confirms by letting it in speaks against what it contradicts.
+/// CAL-33: a contradiction that a person confirms by letting it in speaks against what it contradicts, where that stays.
 #[tokio::test]
 async fn a_confirmed_contradiction_counts_against() {
     let mut debate = Debate::new(None).await;
@@ -126,7 +127,7 @@ async fn a_confirmed_contradiction_counts_against() {
         approve: true,
         reason: "checked".into(),
         content_hash: None,
-        on_conflict: None,
+        on_conflict: Some(OnConflict::KeepBoth),
         ground: Ground::Other,
     };
     engine.decide(&debate.bench.admin, &held.pending_id, verdict).await.unwrap();

@@ -128,7 +128,8 @@ pub(crate) fn is_same_operation(tenant: &Tenant, asked: &Asked, id: ReviewId) ->
 /// Whether a write says anew or corrects what another one says in the same place. What has another key, or the same text and other
 /// fields, is about another thing.
 fn is_next_wording((earlier, old): (&WriteRequest, &Claim), (later, new): (&WriteRequest, &Claim)) -> bool {
-    let place = |request: &WriteRequest| (request.namespace.clone(), request.content.kind.clone(), request.tier);
+    let place =
+        |request: &WriteRequest| (request.namespace.clone(), request.content.kind.clone(), request.tier);
     if place(earlier) != place(later) || earlier.is_utterance() || later.is_utterance() {
         return false;
     }

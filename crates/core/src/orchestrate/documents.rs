@@ -139,10 +139,12 @@ fn misfit(error: &serde_json::Error) -> String {
     let fault = Fault::of_misfit("", &error.to_string());
     let found = fault.actual.map(|found| format!(", got {found}")).unwrap_or_default();
     let place = fault.path.strip_prefix('/').map(|name| format!("`{name}`: ")).unwrap_or_default();
-    match fault.code {
-        Code::UnknownField => format!("{place}no such field; a document has id, title and text"),
-        _ if error.is_data() => format!("{place}expected {}{found}", fault.expected.unwrap_or_default()),
-        _ => error.to_string(),
+    if fault.code == Code::UnknownField {
+        format!("{place}no such field; a document has id, title and text")
+    } else if error.is_data() {
+        format!("{place}expected {}{found}", fault.expected.unwrap_or_default())
+    } else {
+        error.to_string()
     }
 }
 

@@ -13,7 +13,7 @@ use tabellion_core::access::{Caller, visible_to};
 use tabellion_core::canonical::{Hash, hex, sha256};
 use tabellion_core::claim::Claim;
 use tabellion_core::error::{Code, Refusal};
-use tabellion_core::gate::{Admitted, Against, Force, GateFacts, Merged};
+use tabellion_core::gate::{Admitted, Against, Force, GateFacts, Likeness, Merged};
 use tabellion_core::id::{ItemId, ProvenanceId, ReviewId, VersionId};
 use tabellion_core::item::{Content, Layer, Operation, Tier, TierWish};
 use tabellion_core::log::{Calibration, Event, Payload, Prints, Shaped, Weighed, WrittenVersion};
@@ -66,7 +66,7 @@ impl Must {
         let at = Moment { lsn: views.lsn(), time: now };
         // Most writes have no twin at all, and who sees what is worked out only for one that has.
         let predicate = std::cell::OnceCell::new();
-        let seen = |twin: &Version| {
+        let seen = |twin: &Version, _| {
             let known = expected.contains(&twin.id) || !facts::may_be_twin(views, twin, &self.class);
             !known && predicate.get_or_init(|| visible_to(&self.author, views, at)).admits(twin)
         };
@@ -401,10 +401,11 @@ impl Maker<'_> {
             let (namespace, layer) = (&self.admitted.request().namespace, kept.layer);
             let claim = Claim::of(&content, &mut Analyser::default()).stored(kept.owner, self.now, layer);
             let index = self.tenant.shared.index.read();
-            let known = |twin: &Version| {
+            let known = |twin: &Version, likeness| {
                 let old = views.items.row_of(twin.id).and_then(|row| index.claims.get(row));
+                let is_of_another_day = old.is_some_and(|old| old.is_record_of_another_day(&claim));
                 facts::may_be_twin(&views, twin, &class)
-                    && !old.is_some_and(|old| old.is_record_of_another_day(&claim))
+                    && !(likeness == Likeness::Exact && is_of_another_day)
             };
             if views.items.twin(&prints, namespace, layer, at, known).is_some() {
                 return Ok(Copied::Nothing);

@@ -190,7 +190,7 @@ impl Gathering<'_> {
         let views = self.tenant.shared.views.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
         let index = self.tenant.shared.index.read();
-        let seen = |version: &Version| predicate.admits(version) && may_be_twin(&views, version, class);
+        let seen = |version: &Version, _| predicate.admits(version) && may_be_twin(&views, version, class);
         let twin = self.twin_among(&views, class, at, seen);
         let twin = twin.filter(|twin| self.may_tell(&views, &index, *twin));
         let known = |(version, likeness): (&Version, Likeness)| {
@@ -213,11 +213,11 @@ impl Gathering<'_> {
         let rows = index.claims.about(claim, NEIGHBOURS_MAX, SIGMA_TOPIC, |row| {
             !index.redacts(row, redacted) && scope.admits_row(&views.items, row)
         });
-        let seen = |version: &Version| {
+        let seen = |version: &Version, likeness: Likeness| {
             scope.admits(&views.items, version)
                 && may_be_twin(&views, version, class)
                 && !self.redacts(&views, &index, version)
-                && !self.is_of_another_day(&views, &index, version)
+                && !(likeness == Likeness::Exact && self.is_of_another_day(&views, &index, version))
         };
         let exact = self.twin_among(&views, class, at, seen);
         let semantic = || {
@@ -260,7 +260,7 @@ impl Gathering<'_> {
     /// Every active version with the same content or triple, whoever may see it.
     fn all_twins(&self, views: &Views, at: Moment) -> Vec<VersionId> {
         let (request, twins) = (&self.asked.request, RefCell::new(Vec::new()));
-        let note = |twin: &Version| {
+        let note = |twin: &Version, _| {
             twins.borrow_mut().push(twin.id);
             false
         };
@@ -277,14 +277,14 @@ impl Gathering<'_> {
         views: &'v Views,
         class: &Class,
         at: Moment,
-        seen: impl Fn(&Version) -> bool,
+        seen: impl Fn(&Version, Likeness) -> bool,
     ) -> Option<(&'v Version, Likeness)> {
         let request = &self.asked.request;
         let twin = |alike: bool| {
-            let wanted = |version: &Version| {
+            let wanted = |version: &Version, likeness| {
                 let known = views.items.class_of(version);
                 let is_alike = known.is_some_and(|known| carries_the_same(known, class));
-                (is_alike || !alike) && seen(version)
+                (is_alike || !alike) && seen(version, likeness)
             };
             views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, wanted)
         };

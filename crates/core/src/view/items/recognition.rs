@@ -8,7 +8,7 @@ use crate::id::{AgentId, ItemId, VersionId};
 use crate::item::{Layer, Status, Tier};
 use crate::log::{Lsn, Prints};
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 impl Alike {
     fn rows(&self) -> &[Row] {
@@ -72,8 +72,8 @@ impl ItemsView {
         self.in_session.get(session).copied().unwrap_or(0)
     }
 
-    /// The newest active version with this content, or else with this triple, in a namespace and layer, among those that
-    /// are seen: one that is hidden stands before no other (SHARE-42).
+    /// The newest active version with this content, or else with this triple in another content, in a namespace and layer, among
+    /// those that are seen: one that is hidden stands before no other (SHARE-42). `seen` is told how a version is alike.
     #[must_use]
     pub fn twin(
         &self,
@@ -81,20 +81,25 @@ impl ItemsView {
         namespace: &str,
         layer: Layer,
         at: Moment,
-        seen: impl Fn(&Version) -> bool,
+        seen: impl Fn(&Version, Likeness) -> bool,
     ) -> Option<(&Version, Likeness)> {
         let namespace = self.namespaces.iter().position(|known| known == namespace)? as u32;
-        let found = |rows: &HashMap<Place, Alike>, print: Hash| {
-            let alike = rows.get(&(print, namespace, layer))?.rows();
-            let versions = alike.iter().rev().filter_map(|row| self.version(*row));
-            versions.into_iter().find(|version| self.is_active_at(version, at) && seen(version))
-        };
-        let exact = found(&self.content_of, prints.content).map(|version| (version, Likeness::Exact));
+        let is_wanted =
+            |version: &Version, likeness| self.is_active_at(version, at) && seen(version, likeness);
+        let same = self.content_of.get(&(prints.content, namespace, layer)).map_or(&[][..], Alike::rows);
+        let exact = same.iter().rev().filter_map(|row| self.version(*row));
+        let exact = exact.into_iter().find(|version| is_wanted(version, Likeness::Exact));
         let structural = || {
-            let version = found(&self.triple_of, prints.triple?)?;
-            Some((version, Likeness::Structural))
+            let alike = self.triple_of.get(&(prints.triple?, namespace, layer))?.rows();
+            let same: HashSet<Row> = same.iter().copied().collect();
+            let others = alike.iter().rev().filter(|row| !same.contains(*row));
+            let mut versions = others.filter_map(|row| self.version(*row));
+            versions.find(|version| is_wanted(version, Likeness::Structural))
         };
-        exact.or_else(structural)
+        match exact {
+            Some(version) => Some((version, Likeness::Exact)),
+            None => Some((structural()?, Likeness::Structural)),
+        }
     }
 
     /// Where a version was last found invalid.

@@ -16,7 +16,7 @@ use tabellion_core::error::Refusal;
 use tabellion_core::id::{AgentId, ItemId, ReviewId};
 use tabellion_core::log::{Mark, MemoryKind, Space};
 use tabellion_core::trust::Band;
-use tabellion_core::view::{Review, Standing, Views};
+use tabellion_core::view::{Review, StagedTrust, Standing, Views};
 
 /// Staged writes of one answer.
 const STAGED_MAX: usize = 500;
@@ -131,13 +131,18 @@ fn staged(call: &Call, views: &Views, namespace: Hash, audits: bool) -> Vec<Stag
     let here = |standing: &Standing| {
         views.trust.space(standing.space).is_some_and(|space| space.namespace == namespace)
     };
-    let seen = |review: ReviewId| {
-        views.reviews.find(review).is_some_and(|review| review::is_visible(views, &call.caller, review))
+    let seen = |(id, staged)| {
+        let review =
+            views.reviews.find(id).filter(|review| review::is_visible(views, &call.caller, review))?;
+        Some((review, staged))
     };
-    let all = views.trust.all_staged().filter(|(review, staged)| here(&staged.standing) && seen(*review));
-    let told = all.map(|(review, staged)| StagedWriteTrust {
-        review,
-        id: ItemId::from_bytes(*review.as_bytes()),
+    let all = views.trust.all_staged().filter(|(_, staged)| here(&staged.standing));
+    let mut all: Vec<(&Review, &StagedTrust)> = all.filter_map(seen).collect();
+    // In the order in which they came: ids are random.
+    all.sort_unstable_by_key(|(review, _)| review.lsn);
+    let told = all.into_iter().map(|(review, staged)| StagedWriteTrust {
+        review: review.id,
+        id: ItemId::from_bytes(*review.id.as_bytes()),
         trust: staged.standing.stored.band(),
         numbers: audits.then(|| TrustNumbers { agreed: staged.agreed.mean(), ..numbers(&staged.standing) }),
     });

@@ -38,11 +38,7 @@ pub(super) fn look(path: &Path, now: Timestamp) -> Vec<Check> {
     let dir = DataDir::at(path);
     let tenants = match dir.tenants() {
         Ok(tenants) => tenants,
-        Err(error) => {
-            let mend = "run this as the user that the server runs as, or give that user the files with chown";
-            let found = format!("cannot read {}: {}", error.path.display(), error.error);
-            return vec![Check::fail("data", found, mend)];
-        }
+        Err(error) => return vec![refused(&StartFault::from(error))],
     };
     let faults = match offline::survey(path) {
         Ok(faults) => faults,
@@ -74,7 +70,10 @@ pub(super) fn look(path: &Path, now: Timestamp) -> Vec<Check> {
 /// What a server would say at its start, in the same words.
 fn refused(fault: &StartFault) -> Check {
     let tenant = fault.tenant.as_ref().map(|tenant| format!("tenant {tenant}: ")).unwrap_or_default();
-    Check { not_whole: fault.is_of_data(), ..Check::fail("data", format!("{tenant}{}", fault.what), &fault.way_out) }
+    Check {
+        not_whole: fault.is_of_data(),
+        ..Check::fail("data", format!("{tenant}{}", fault.what), &fault.way_out)
+    }
 }
 
 /// A directory without a tenant: new, or not the one that is meant.

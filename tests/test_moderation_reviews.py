@@ -180,7 +180,6 @@ def test_what_was_moderated_waits_when_it_is_said_again(dispute):
     lie = f"The {name} bridge is closed to lorries."
     item = dispute.liar.commits(lie, tier="shared")["id"]
     assert chief.ask("DELETE", f"/v1/items/{item}?reason=poison")["status"] == "retracted"
-    assert dispute.liar.commits(lie, tier="private")
     again = dispute.liar.held(lie, tier="shared")
     assert again["code"] == "MODERATED"
     assert dispute.eve.review(again["pending_id"])["reason"] == "moderated"
@@ -191,6 +190,7 @@ def test_what_was_moderated_waits_when_it_is_said_again(dispute):
         (dispute.eve, f"The {name} bridge is now closed to lorries.", "shared"),
     ):  # fmt: skip
         assert caller.held(text, tier=tier)["code"] == "MODERATED", text
+    assert dispute.liar.commits(lie, tier="private")
     assert dispute.liar.commits(f"The {novel(2)} tunnel is open to bikes.", tier="shared")
     assert dispute.bot.commits(lie, tier="shared"), "another user may say it"
     label = f"The {novel(1)} crate with the {novel(2)} parts for hall"

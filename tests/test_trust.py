@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+import re
 
 import pytest
 
@@ -77,6 +78,11 @@ class Debate:
     def trust(self, caller, **query):
         asked = "&".join(f"{name}={value}" for name, value in {"namespace": self.space, **query}.items())
         return caller.ask("GET", f"/v1/trust?{asked}")
+
+
+def names(text, word):
+    """Whether a text has this word; an id may happen to contain its letters."""
+    return re.search(rf"\b{word}\b", text) is not None
 
 
 def numbers(value):
@@ -225,7 +231,9 @@ def test_without_shared_work_searches_say_nothing(shared_server):
     auditor = new_caller(debate.server, role="auditor")
     debate.lets_in(auditor.name)
     for flag in (False, True):
-        debate.searches(pairs=[other], shared_work=flag)
+        # More than are kept of an agent: the first ones, asked before it has a context, are pushed out.
+        for _ in range(20):
+            debate.searches(pairs=[other], shared_work=flag)
         status, answer = debate.writes(debate.pairs[0], debate.statement())
         told = debate.trust(auditor, item=answer["id"])["item"]
         assert status == 201 and told["status"] == ("provisional" if flag else "scored"), (flag, told)
@@ -387,7 +395,7 @@ def test_the_command_line(debate, bin):
     assert STAGED in page and "kept apart until others bear it out" in page and "trust" in page
     assert staged["id"][:12] in agent.out("trust", *where) and "credibility" not in agent.out("trust", *where)
     one = agent.out("trust", staged["id"])
-    assert "staged" in one and "because" in one and "rho" not in one
+    assert "staged" in one and "because" in one and not names(one, "rho")
     chief = Cli(bin, debate.server.url, debate.server.key)
     assert "credibility" in chief.out("trust", *where) and "cold" in chief.out("trust", *where)
     assert "moved" in chief.out("trust", "--recalibrate") and chief.json("trust", "--recalibrate")["moved"] >= 0
@@ -411,7 +419,7 @@ def test_the_page_says_that_it_is_kept_apart(debate):
     assert "kept apart, trust " in page("")
     one = page(f"/{review}")
     assert STAGED in one and "kept apart until others bear it out or you let it in" in one
-    assert "<dt>trust</dt>" in one and not any(word in one for word in ("rho", "threshold", "detect"))
+    assert "<dt>trust</dt>" in one and not any(names(one, word) for word in ("rho", "threshold", "detect"))
 
 
 def test_what_is_counted(own):

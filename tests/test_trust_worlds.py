@@ -196,6 +196,10 @@ def test_who_is_drawn_does_not_notice(clock):
         pair.ask("POST", "/v1/search", {"query": question, "namespace": debate.space, "trace_id": trace})
     status, written = debate.writes(pairs[0], debate.statement(), trace)
     assert status == 201, written
+    # What has no vector yet is found by its words alone, and when it has one is nobody's secret.
+    pairs[0].ask("POST", "/v1/search", {"query": question, "namespace": debate.space, "min_token": written["token"]})
+    # What was written while too little was known is weighed now, not in the background between two of the reads.
+    debate.chief.ask("POST", "/v1/trust:recalibrate")
 
     def observes(pair):
         names = Names()

@@ -96,7 +96,8 @@ def test_lies_on_labelled_conversations(run, say):
         if not path.exists():
             say(f"NOT MEASURED: no {what} at {path}; how far liars get in real conversations stays unchecked")
             pytest.skip(f"no {what}")
-    small = ["--conversations", 1, "--seeds", 1, "--liars", "0,3", "--gates", "off,all"]
+    # How soon liars are noticed in one conversation is a matter of chance: with one seed the gates may help nothing.
+    small = ["--conversations", 1, "--seeds", 3, "--liars", "0,3", "--gates", "off,all"]
     args = ["--data", LOCOMO.resolve(), "--embedder", "minilm", "--model", MODEL.resolve()]
     _, report = run("eval", "poison", *args, *([] if SOAK else small))
     cases = team(report)

@@ -9,6 +9,9 @@ use super::{Profile, clamp};
 const EPSILON: f64 = 1e-9;
 /// From so many standard deviations on.
 const MAGNET: f64 = 3.25;
+/// The least deviation that counts, as a cosine: where stored vectors are all but the same, what tells them apart is rounding, and
+/// one that lies a little nearer to all crowds out nothing.
+const DEVIATION_MIN: f64 = 0.01;
 
 /// The median; between two values in the middle, half way. Sorts partly, and takes O(n).
 pub fn median(values: &mut [f64]) -> Option<f64> {
@@ -50,7 +53,7 @@ pub fn detect(profile: Profile, ratio: f64) -> f64 {
 /// How much nearer a vector lies to everything than stored ones do on average, in their standard deviations.
 #[must_use]
 pub fn crowding(nearness: f64, mean: f64, deviation: f64) -> f64 {
-    (nearness - mean) / (deviation.max(0.0) + EPSILON)
+    (nearness - mean) / deviation.max(DEVIATION_MIN)
 }
 
 /// Whether something lies so much nearer to everything than what is stored that it would be among the answers to much of what is asked.
@@ -97,6 +100,7 @@ mod tests {
         assert!(!is_magnet(crowding(f64::NAN, 0.2, 0.04)));
         // Where all stored ones lie alike, what lies as they do is none.
         assert!(!is_magnet(crowding(0.2, 0.2, 0.0)));
+        assert!(!is_magnet(crowding(0.999_2, 0.999_1, 0.000_01)));
     }
 
     proptest! {

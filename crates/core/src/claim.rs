@@ -22,10 +22,10 @@ mod triple;
 mod view;
 mod words;
 
-pub use contradiction::{Contradiction, Method, contradiction};
+pub use contradiction::{Contradiction, Method, contradiction, signals};
 pub use knowledge::{Knowledge, NotKnowledge, Testimony};
 pub use paraphrase::may_be_paraphrase;
-pub use view::ClaimsView;
+pub use view::{ClaimsView, REWORDED_FLOOR};
 
 use crate::canonical::Hash;
 use crate::id::UserId;

@@ -1,13 +1,15 @@
 //! AM-2: how well contradictions are told from statements that both hold, the second made days after the first.
 //!
-//! `formulaic_tuned.tsv` and the `natural_*.tsv` were looked at while the rules were written. `formulaic_held.tsv` shares no
-//! template and no vocabulary with them and is only measured: the split was made before the rules. The natural pairs are
-//! written one by one, by people who do not know the rules; those of `natural_own.tsv` by an author of the rules. `TABELLION_PAIRS` names another table of the same form to
-//! measure; `TABELLION_TELL` prints what went wrong.
+//! The rules were written on `formulaic_tuned.tsv` and on `a`, `b`, `c`, `d`, `own` and `weeks` of `hands`; the trees that weigh
+//! what they find are trained on these and on all other `hands`. `formulaic_held.tsv` shares no template and no vocabulary with
+//! them and is only measured, as are those of `blind`: the split was made before the rules. The natural pairs are written one by
+//! one, by hands that do not know the rules; those of `own` by an author of the rules. The hands from `k` on were asked for many
+//! near misses, those called `mixed` for pairs as they turn up in a memory. `TABELLION_PAIRS` names another table of the same
+//! form to measure; `TABELLION_TELL` prints what went wrong.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a panic")]
 
 use std::collections::BTreeMap;
-use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
+use tabellion_core::claim::{Claim, REWORDED_FLOOR, SIGMA_TOPIC, contradiction, signals};
 use tabellion_core::id::UserId;
 use tabellion_core::item::{Content, Layer};
 use tabellion_core::text::Analyser;
@@ -49,6 +51,15 @@ struct Figures {
     contradictions: usize,
     alarms: usize,
     fine: usize,
+}
+
+impl std::ops::AddAssign for Figures {
+    fn add_assign(&mut self, other: Self) {
+        self.found += other.found;
+        self.contradictions += other.contradictions;
+        self.alarms += other.alarms;
+        self.fine += other.fine;
+    }
 }
 
 impl Figures {
@@ -111,35 +122,42 @@ fn formulaic_pairs_are_told_apart() {
     assert!(held.alarms() <= 0.01 && held.recall() >= 0.85, "{held:?}");
 }
 
-/// AM-2: pairs as people word them, by hands that do not know the rules.
-#[test]
-fn natural_pairs_are_told_apart() {
-    let tables = [
-        ("a", include_str!("claims/natural_a.tsv")),
-        ("b", include_str!("claims/natural_b.tsv")),
-        ("c", include_str!("claims/natural_c.tsv")),
-        ("d", include_str!("claims/natural_d.tsv")),
-        ("own", include_str!("claims/natural_own.tsv")),
-        ("weeks", include_str!("claims/natural_weeks.tsv")),
-    ];
-    for (name, table) in tables {
-        let tell = std::env::var("TABELLION_TELL").is_ok_and(|told| told == name);
-        let pairs = pairs(table);
-        let found = measure(&format!("natural {name}"), &pairs, tell);
-        assert!(found.alarms <= 1 && found.recall() >= 0.5, "{found:?}");
-    }
+/// The pairs of every hand in a folder of `claims`.
+fn hands(folder: &str) -> Vec<(String, Vec<Pair>)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/claims").join(folder);
+    let mut tables: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    tables.sort();
+    let name = |path: &std::path::Path| path.file_stem().unwrap().to_string_lossy().into_owned();
+    tables.iter().map(|path| (name(path), pairs(&std::fs::read_to_string(path).unwrap()))).collect()
 }
 
-/// AM-2: natural pairs of further hands, which nobody looked at while rules were written, in `natural_measured.tsv`.
+/// AM-2: pairs as people word them, by hands that do not know the rules; the trees were trained on them.
 #[test]
-fn natural_pairs_of_unseen_hands_are_measured() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/claims/natural_measured.tsv");
-    let Ok(table) = std::fs::read_to_string(path) else {
-        println!("natural, unseen: there is no {path}");
-        return;
-    };
-    let found = measure("natural, unseen", &pairs(&table), false);
-    assert!(found.alarms() <= 0.01 && found.recall() >= 0.35, "{found:?}");
+fn natural_pairs_are_told_apart() {
+    let mut all = Figures::default();
+    for (name, pairs) in hands("hands") {
+        let tell = std::env::var("TABELLION_TELL").is_ok_and(|told| told == name);
+        all += measure(&format!("natural {name}"), &pairs, tell);
+    }
+    println!(
+        "natural, trained on: {:.1} % found, {:.1} % flagged",
+        all.recall() * 100.0,
+        all.alarms() * 100.0
+    );
+    assert!(all.contradictions + all.fine >= 400, "{all:?}");
+    assert!(all.alarms() <= 0.01 && all.recall() >= 0.35, "{all:?}");
+}
+
+/// AM-2: natural pairs of further hands, which nobody looked at while rules were written and trees were trained.
+#[test]
+fn natural_pairs_of_unseen_hands_are_told_apart() {
+    let mut all = Figures::default();
+    for (name, pairs) in hands("blind") {
+        all += measure(&format!("natural, unseen, {name}"), &pairs, false);
+    }
+    println!("natural, unseen: {:.1} % found, {:.1} % flagged", all.recall() * 100.0, all.alarms() * 100.0);
+    assert!(all.contradictions + all.fine >= 400, "{all:?}");
+    assert!(all.alarms() <= 0.02 && all.recall() >= 0.22, "{all:?}");
 }
 
 /// Measures any other table: `TABELLION_PAIRS=/path/to/pairs.tsv`.
@@ -148,4 +166,37 @@ fn pairs_from_elsewhere_are_measured() {
     let Some(path) = std::env::var_os("TABELLION_PAIRS") else { return };
     let table = std::fs::read_to_string(&path).unwrap();
     let _ = measure(&path.to_string_lossy(), &pairs(&table), std::env::var_os("TABELLION_TELL").is_some());
+}
+
+/// Prints the signals of a table for `tools/train_contradictions.py`: `TABELLION_SIGNALS=/path/to/pairs.tsv`.
+///
+/// `PAIR`: its number, whether it is a contradiction, whether it is found without signals. `SIGNALS`: the number, and those of one
+/// pair of gists. `ACROSS`: those of a statement and one of another pair that it would be compared with.
+#[test]
+fn signals_of_a_table_are_printed() {
+    let Some(path) = std::env::var_os("TABELLION_SIGNALS") else { return };
+    let table = pairs(&std::fs::read_to_string(&path).unwrap());
+    let mut analyser = Analyser::default();
+    let mut claims = |said: fn(&Pair) -> &(String, String)| -> Vec<Claim> {
+        table.iter().map(|pair| claim(said(pair), &mut analyser)).collect()
+    };
+    let (known, new) = (claims(|pair| &pair.known), claims(|pair| &pair.new));
+    let cells = |row: &[(&str, f32)]| -> String {
+        row.iter().map(|(name, value)| format!("\t{name}={value}")).collect()
+    };
+    for (number, old) in known.iter().enumerate() {
+        for (other, fresh) in new.iter().enumerate() {
+            if other != number && old.similarity(fresh) <= REWORDED_FLOOR {
+                continue;
+            }
+            let rows = signals(old, fresh, SIGMA_TOPIC);
+            if other == number {
+                let found = rows.is_empty() && contradiction(old, fresh, SIGMA_TOPIC).is_some();
+                println!("PAIR\t{number}\t{}\t{}", u8::from(table[number].contradicts), u8::from(found));
+                rows.iter().for_each(|row| println!("SIGNALS\t{number}{}", cells(row)));
+            } else {
+                rows.iter().for_each(|row| println!("ACROSS\t{number}:{other}{}", cells(row)));
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Whether two claims can both hold: statements in nearly the same words are compared word by word, others by subject and
 //! attribute. Statements about different times never contradict each other.
 
-use super::gist::{self, Conflict};
+use super::gist::{self, Conflict, Gist};
 use super::quantity::Value;
 use super::statement::{OF_SELF, Statement};
 use super::{Claim, compare, moment};
@@ -110,19 +110,11 @@ fn reworded_contradiction(known: &Claim, new: &Claim, similarity: f64) -> Option
     if known.key != new.key || known.form == new.form {
         return None;
     }
-    let owners_differ = known.is_of_another_owner(new);
-    let mut found = None;
-    for (at, old) in known.gists.iter().enumerate() {
-        for (number, fresh) in new.gists.iter().enumerate() {
-            let apart = match (known.statements.get(at), new.statements.get(number)) {
-                (Some(a), Some(b)) => moment::at_other_times((a, known.made), (b, new.made)),
-                _ => false,
-            };
-            let of_self = owners_differ && (old.has(gist::OF_SELF) || fresh.has(gist::OF_SELF));
-            if !apart && !of_self {
-                found = found.max(gist::conflict(old, fresh)).max(gist::conflict(fresh, old));
-            }
-        }
+    // Which of the two is the newer makes a difference; where that is not known, either may be.
+    let (older, newer) = if new.made.is_before(known.made) { (new, known) } else { (known, new) };
+    let mut found = strongest(older, newer, similarity);
+    if !older.made.is_before(newer.made) {
+        found = found.max(strongest(newer, older, similarity));
     }
     let method = match found? {
         Conflict::Ended | Conflict::Denied => Method::Negation,
@@ -132,6 +124,41 @@ fn reworded_contradiction(known: &Claim, new: &Claim, similarity: f64) -> Option
         Conflict::Place => Method::Predicate,
     };
     Some(Contradiction { method, score: method.score(), similarity })
+}
+
+fn strongest(older: &Claim, newer: &Claim, similarity: f64) -> Option<Conflict> {
+    gist_pairs(older, newer).filter_map(|(old, new)| gist::weigh(old, new, similarity)).max()
+}
+
+/// The gists to compare: those that speak of the same time, and not each of its own owner.
+fn gist_pairs<'a>(known: &'a Claim, new: &'a Claim) -> impl Iterator<Item = (&'a Gist, &'a Gist)> {
+    let owners_differ = known.is_of_another_owner(new);
+    let is_comparable = move |at: usize, old: &Gist, number: usize, fresh: &Gist| {
+        let apart = match (known.statements.get(at), new.statements.get(number)) {
+            (Some(a), Some(b)) => moment::at_other_times((a, known.made), (b, new.made)),
+            _ => false,
+        };
+        !apart && !(owners_differ && (old.has(gist::OF_SELF) || fresh.has(gist::OF_SELF)))
+    };
+    known.gists.iter().enumerate().flat_map(move |(at, old)| {
+        let fresh = new.gists.iter().enumerate();
+        fresh
+            .filter(move |(number, fresh)| is_comparable(at, old, *number, fresh))
+            .map(move |(_, fresh)| (old, fresh))
+    })
+}
+
+/// What the comparison of two claims in other words is decided by, for who measures or trains it: named signals of each pair of
+/// gists. None where something else decides: both times known, or nearly the same words.
+#[must_use]
+pub fn signals(known: &Claim, new: &Claim, topic: f64) -> Vec<Vec<(&'static str, f32)>> {
+    let similarity = known.similarity(new);
+    let decided = at_other_times(known, new)
+        || literal_contradiction(known, new, (similarity, topic)).is_some()
+        || known.key != new.key
+        || known.form == new.form;
+    let pairs = gist_pairs(known, new).filter(|_| !decided);
+    pairs.map(|(old, fresh)| gist::Signals::of(old, fresh, similarity).iter().collect()).collect()
 }
 
 /// The statements to compare; what both claims hold is no news to either.

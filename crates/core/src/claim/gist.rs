@@ -10,12 +10,16 @@ mod compare;
 mod facet_rules;
 mod facet_tables;
 mod facets;
+mod likelihood;
 mod reader;
 mod relations;
+mod signals;
 mod tables;
 mod vocabulary;
 
-pub(super) use compare::{Conflict, conflict};
+pub(super) use compare::Conflict;
+pub(super) use likelihood::weigh;
+pub(in crate::claim) use signals::Signals;
 
 use super::quantity::Value;
 use super::words::{Sentence, Word};
@@ -84,6 +88,8 @@ pub(super) const FIRST_PERSON: u16 = 4096;
 pub(super) const OF_SELF: u16 = 8192;
 /// Says in so many words that something took the place of another, or ended.
 pub(super) const REPLACES: u16 = 16_384;
+/// Says that there is nothing else: "only", "nobody else".
+pub(super) const ONLY: u16 = 32_768;
 /// Names a limit.
 pub(super) const LIMIT: u16 = 512;
 /// Speaks of some, or of one.
@@ -174,11 +180,19 @@ pub(super) struct Gist {
     /// What it says it is for, as a range of terms: "for contracts", "when travelling".
     #[n(9)]
     pub(super) aim: Option<(u8, u8)>,
+    /// What each term stands behind, and whether the term before it is the word before it.
+    #[n(10)]
+    pub(super) links: Vec<u8>,
 }
 
 impl Gist {
     pub(super) fn has(&self, cue: u16) -> bool {
         self.cues & cue != 0
+    }
+
+    /// What the term at a place stands behind or beside.
+    fn link(&self, at: usize) -> u8 {
+        self.links.get(at).copied().unwrap_or_default()
     }
 }
 
@@ -197,7 +211,8 @@ pub(super) fn chunks(sentences: &[Sentence]) -> impl Iterator<Item = &[Sentence]
 pub(super) fn verbs_apart(words: &[Word], begins_clause: impl Fn(&Word) -> bool) -> usize {
     let (mut count, mut counted) = (0, false);
     for (at, word) in words.iter().enumerate() {
-        counted &= !begins_clause(word) && !(at > 0 && words.get(at - 1).is_some_and(|before| before.stop));
+        let after_comma = at > 0 && words.get(at - 1).is_some_and(|before| before.stop);
+        counted &= !begins_clause(word) && !after_comma;
         if !counted && clause::is_verb(words, at) {
             (count, counted) = (count + 1, true);
         }

@@ -12,8 +12,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Postings that one look-up reads.
 const POSTINGS_MAX: usize = 200_000;
-/// The least similarity of statements that may contradict each other in other words.
-const REWORDED_FLOOR: f64 = 0.1;
+/// The least similarity of statements that are compared in other words.
+pub const REWORDED_FLOOR: f64 = 0.1;
 /// Claims that one look-up compares in full.
 const COMPARED_MAX: usize = 4_096;
 

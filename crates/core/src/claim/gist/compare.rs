@@ -71,7 +71,7 @@ pub(super) struct Pair<'a> {
     /// Words of both that say which thing is meant.
     pub(super) strong: Vec<u32>,
     /// Words of both that only tell parts apart or say little.
-    weak: Vec<u32>,
+    pub(super) weak: Vec<u32>,
     /// They name different parts of a thing.
     pub(super) scopes_differ: bool,
     /// Each names a name that the other does not.
@@ -99,7 +99,7 @@ pub(super) fn leads_differ(known: &Gist, new: &Gist) -> bool {
 }
 
 impl<'a> Pair<'a> {
-    fn of(known: &'a Gist, new: &'a Gist) -> Self {
+    pub(super) fn of(known: &'a Gist, new: &'a Gist) -> Self {
         let (mut strong, mut weak) = (Vec::new(), Vec::new());
         for term in &known.terms {
             if term.is(KIND) {
@@ -131,7 +131,7 @@ impl<'a> Pair<'a> {
     }
 
     /// "no longer V", "V was cancelled", where V is what is known.
-    fn ended(&self) -> bool {
+    pub(super) fn ended(&self) -> bool {
         // Who left may well do what else is known of them.
         let in_place =
             |hash: u32| self.known.relations.iter().any(|one| holds(one.value(&self.known.terms), hash));
@@ -176,7 +176,7 @@ impl<'a> Pair<'a> {
     }
 
     /// One denies what the other says.
-    fn denied(&self, says: &Gist, denies: &Gist) -> bool {
+    pub(super) fn denied(&self, says: &Gist, denies: &Gist) -> bool {
         let other = self.scopes_differ || self.names_differ || self.other_days();
         let some = (says.has(SOME) || denies.has(SOME))
             && !(says.has(ALL) && denies.has(SOME) && self.is_mostly_the_same());
@@ -201,7 +201,7 @@ impl<'a> Pair<'a> {
         let kinds: Vec<u32> =
             reached.iter().filter(|term| term.is(KIND) && said(term)).map(|term| term.hash()).collect();
         let words: Vec<&Term> = reached.iter().filter(counts).filter(|term| !term.is(KIND)).collect();
-        if reached.iter().any(|term| denied(term)) {
+        if reached.iter().any(denied) {
             return false;
         }
         let shared: Vec<u32> = words.iter().filter(|term| said(term)).map(|term| term.hash()).collect();
@@ -224,7 +224,7 @@ impl<'a> Pair<'a> {
     }
 
     /// One opposite differs, of the same thing.
-    fn opposite(&self) -> bool {
+    pub(super) fn opposite(&self) -> bool {
         let other = self.scopes_differ || self.names_differ || self.other_days() || self.are_two_things();
         if other || (self.known.cues | self.new.cues) & (MEASURED | SOME) != 0 || self.sides_apart(true) > 0 {
             return false;
@@ -241,7 +241,7 @@ impl<'a> Pair<'a> {
     }
 
     /// An opposite differs that says by itself what it is about.
-    fn topical(&self) -> bool {
+    pub(super) fn topical(&self) -> bool {
         self.known.sides.iter().any(|side| {
             (TOPICAL..OWN_AXES).contains(&side.axis)
                 && self.new.sides.iter().any(|other| other.axis == side.axis && other.side != side.side)
@@ -259,7 +259,7 @@ impl<'a> Pair<'a> {
     }
 
     /// How many opposites differ; with `order`, how many starts stand against ends.
-    fn sides_apart(&self, order: bool) -> usize {
+    pub(super) fn sides_apart(&self, order: bool) -> usize {
         let on = |side: &&Side, other: &&Side| side.axis == other.axis;
         let mut apart: Vec<u32> = Vec::new();
         let both = |gist: &Gist, axis: u32| {
@@ -338,7 +338,7 @@ impl<'a> Pair<'a> {
     }
 
     /// More than half of the words of each are words of the other.
-    fn is_mostly_the_same(&self) -> bool {
+    pub(super) fn is_mostly_the_same(&self) -> bool {
         let most = |gist: &Gist| {
             gist.terms.iter().filter(|term| !term.is(WEAK | KIND | TIME)).count() <= self.strong.len() * 2 + 1
         };
@@ -386,7 +386,7 @@ impl<'a> Pair<'a> {
     }
 
     /// What one is about has a name that the other does not know.
-    fn has_other_name(&self) -> bool {
+    pub(super) fn has_other_name(&self) -> bool {
         subject_lacks(self.known, self.new) || subject_lacks(self.new, self.known)
     }
 
@@ -401,7 +401,7 @@ impl<'a> Pair<'a> {
     }
 
     /// One amount differs, of the same sort and of the same thing.
-    fn amount(&self) -> Option<Conflict> {
+    pub(super) fn amount(&self) -> Option<Conflict> {
         let other =
             self.scopes_differ || self.names_differ || self.are_two_things() || self.sides_apart(true) > 0;
         let part = |a: &Gist, b: &Gist| {
@@ -512,7 +512,7 @@ impl<'a> Pair<'a> {
     }
 
     /// What happens again and again does so on other days.
-    fn schedule(&self) -> bool {
+    pub(super) fn schedule(&self) -> bool {
         let days = |gist: &Gist| -> Vec<u32> {
             gist.terms.iter().filter(|term| term.is(TIME)).map(|term| term.hash()).collect()
         };
@@ -562,7 +562,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Another one stands in the same place.
-    fn place(&self) -> bool {
+    pub(super) fn place(&self) -> bool {
         if (self.known.cues | self.new.cues) & ONE_OF != 0 {
             return false;
         }

@@ -73,7 +73,7 @@ impl Pair<'_> {
     }
 
     /// What is said of the one is said of the same person by the other, as far as it can be seen.
-    fn is_same_person(&self) -> bool {
+    pub(super) fn is_same_person(&self) -> bool {
         if self.names_differ || self.relatives_differ() {
             return false;
         }
@@ -95,7 +95,7 @@ impl Pair<'_> {
     }
 
     /// One is about somebody's relative, the other is not.
-    fn relatives_differ(&self) -> bool {
+    pub(super) fn relatives_differ(&self) -> bool {
         let of = |gist: &Gist| -> Vec<u32> {
             let mut found: Vec<u32> = gist
                 .terms
@@ -113,7 +113,7 @@ impl Pair<'_> {
     }
 
     /// The same thing: what one is about is a word of the other, and no other word tells two things apart.
-    fn is_same_thing(&self) -> bool {
+    pub(super) fn is_same_thing(&self) -> bool {
         !self.identifiers_differ() && self.is_same_thing_whatever_its_names()
     }
 
@@ -148,7 +148,7 @@ impl Pair<'_> {
     }
 
     /// One of the two is about nothing that has a name or a noun: "please answer in German".
-    fn has_no_subject(&self) -> bool {
+    pub(super) fn has_no_subject(&self) -> bool {
         let none =
             |gist: &Gist| !gist.terms.iter().any(|term| term.is(SUBJECT) && !term.is(WEAK | KIND | SCOPE));
         none(self.known) || none(self.new)
@@ -186,7 +186,7 @@ impl Pair<'_> {
     }
 
     /// "The gym" and "the gym's sauna": one is about a part of the other.
-    fn is_part_of_the_other(&self) -> bool {
+    pub(super) fn is_part_of_the_other(&self) -> bool {
         let subject = |gist: &Gist| -> Vec<u32> {
             let mut all: Vec<u32> = gist
                 .terms
@@ -208,7 +208,7 @@ impl Pair<'_> {
     }
 
     /// Each says what it is for, and for something else.
-    fn aims_differ(&self) -> bool {
+    pub(super) fn aims_differ(&self) -> bool {
         let lacks = |a: &Gist, b: &Gist| {
             let aim = a
                 .aim
@@ -243,12 +243,10 @@ impl Pair<'_> {
     }
 
     /// Each is limited to a part that the other does not name.
-    fn parts_differ(&self, recurring: bool) -> bool {
+    pub(super) fn parts_differ(&self, recurring: bool) -> bool {
         let part = |term: &&Term| {
-            term.is(SCOPE)
-                && !term.is(TIME)
-                && !SEASON.contains(&term.hash())
-                && !(recurring && CADENCE.contains(&term.hash()))
+            let cadence = recurring && CADENCE.contains(&term.hash());
+            term.is(SCOPE) && !term.is(TIME) && !SEASON.contains(&term.hash()) && !cadence
         };
         let lacks =
             |a: &Gist, b: &Gist| a.terms.iter().filter(part).any(|term| !holds(&b.terms, term.hash()));
@@ -256,7 +254,7 @@ impl Pair<'_> {
     }
 }
 
-fn differs(known: &[Facet], new: &[Facet], facet: Facet) -> bool {
+pub(super) fn differs(known: &[Facet], new: &[Facet], facet: Facet) -> bool {
     match facet.holder() {
         Holder::Duty => duties_differ(known, new, facet.class),
         Holder::Person | Holder::Thing | Holder::Choice | Holder::Recurring => {

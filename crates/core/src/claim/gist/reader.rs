@@ -1,16 +1,20 @@
 //! Reads a text into its gist, sentence by sentence.
 
+mod links;
+mod opposites;
+
+pub(super) use links::{BESIDE, LINKS, PLACED};
+
 use super::clause::{
     clause_end, clause_start, denied_adjective, ends_apart, is_aside, is_attributive, is_person, is_verb,
     opens_with_name, opens_with_verb, parts, phrase_is, subject_start,
 };
 use super::facets;
-use super::tables::LANGUAGES;
 use super::vocabulary::{WORDS, phrase_at, stem_of};
 use super::{
-    ADDS_TO, AGAIN, ALL, ALL_PAST, Amount, CHANGE, DENIED, ENDED, FIRST_PERSON, Gist, HEDGE, KIND, LANGUAGE,
-    LEAD_MAX, LIMIT, MEASURED, MOMENT, NAME, NOTE_SUBJECT, ON_A_DAY, ONE_OF, ORDER, REACH, RELATIONS_MAX,
-    REPLACES, SCOPE, SOME, SUBJECT, Side, TIME, TOPICAL, Term, VALUES_MAX, WEAK, WORDS_MAX, relations,
+    ADDS_TO, AGAIN, ALL, ALL_PAST, Amount, CHANGE, DENIED, ENDED, FIRST_PERSON, Gist, HEDGE, KIND, LEAD_MAX,
+    LIMIT, MEASURED, MOMENT, NAME, NOTE_SUBJECT, ON_A_DAY, ONE_OF, ONLY, REACH, RELATIONS_MAX, REPLACES,
+    SCOPE, SOME, SUBJECT, TIME, Term, VALUES_MAX, WEAK, WORDS_MAX, relations,
 };
 use crate::claim::label::{self, Place};
 use crate::claim::lexicon::{Bound, Role, lexicon};
@@ -102,6 +106,7 @@ impl Reader<'_> {
             let count = places.iter().filter(|place| **place < end).take(LEAD_MAX).count();
             self.gist.lead = (count > 0).then_some((first as u8, (first + count) as u8));
         }
+        self.links(words, first, &places);
         self.denials(words, first, &places);
         self.endings(words, first, &places);
         self.opposites(words, verb);
@@ -191,6 +196,10 @@ impl Reader<'_> {
         }
         if lexicon().is_limit(&stem_of(text)) {
             self.gist.cues |= LIMIT;
+        }
+        let last_of_all = text == "else" && at > 0 || text == "alone" && last;
+        if matches!(text, "only" | "solely" | "exclusively" | "entirely" | "single" | "sole") || last_of_all {
+            self.gist.cues |= ONLY;
         }
         if matches!(text, "i" | "we" | "my" | "our" | "us" | "me") {
             self.gist.cues |= FIRST_PERSON;
@@ -391,7 +400,8 @@ impl Reader<'_> {
                 && word.text != "+not";
             let next = words.get(at + 1).map_or("", |next| next.text.as_str());
             let softened =
-                matches!(next, "only" | "just" | "but" | "more" | "longer" | "later" | "less" | "least");
+                matches!(next, "only" | "just" | "but" | "more" | "longer" | "later" | "less" | "least")
+                    || matches!(next, "forget" | "mind" | "worry" | "hesitate");
             if denies && !softened && !is_aside(words, at) {
                 let reached = self.reach(words, first, places, at, DENIED);
                 self.gist.denials.extend(reached);
@@ -492,97 +502,6 @@ impl Reader<'_> {
             if holds(term, *place) {
                 term.mark(marks);
             }
-        }
-    }
-
-    fn opposites(&mut self, words: &[Word], subject_end: usize) {
-        let mut denied = false;
-        for (at, word) in words.iter().enumerate() {
-            let text = word.text.as_str();
-            let role = lexicon().surface(text);
-            if matches!(role, Some(Role::Negator | Role::No)) {
-                denied = true;
-                continue;
-            }
-            let language = LANGUAGES.split_whitespace().position(|one| one == text);
-            let within =
-                at.checked_sub(1).and_then(|at| words.get(at)).is_some_and(|before| before.text == "in");
-            if let (Some(number), true) = (language, within) {
-                self.gist.sides.push(Side {
-                    axis: LANGUAGE,
-                    side: number as u8,
-                    denied,
-                    word: hash24(&stem_of(text)),
-                });
-                continue;
-            }
-            let next = words.get(at + 1).map(|next| next.text.as_str());
-            let switch = at > 0 && matches!(text, "on" | "off" | "up" | "down");
-            let ended = word.stop
-                || next.is_none_or(|next| {
-                    matches!(next, "for" | "in" | "everywhere" | "since" | "now" | "by" | "and" | "at")
-                });
-            let verb = at.checked_sub(1).and_then(|at| words.get(at)).is_some_and(|before| {
-                matches!(
-                    before.text.as_str(),
-                    "is" | "are"
-                        | "turned"
-                        | "switched"
-                        | "stays"
-                        | "remains"
-                        | "now"
-                        | "currently"
-                        | "back"
-                        | "kept"
-                        | "left"
-                )
-            });
-            let plain_switch = !matches!(text, "on" | "off" | "up" | "down") || (switch && verb && ended);
-            let own = WORDS.opposites.get(text).filter(|_| plain_switch && !(word.capital && at > 0));
-            // Turned round, the same order.
-            if matches!(text, "before" | "after") {
-                continue;
-            }
-            let known = match lexicon().of_stem(&stem_of(text)) {
-                Some(Role::Axis { axis, side }) if plain_switch => {
-                    Some((hash24(&format!("axis{axis}")), side))
-                }
-                Some(Role::State { set, side }) => Some((hash24(&format!("state{set}")), side)),
-                Some(Role::Order { family, end }) => Some((ORDER | u32::from(family), u8::from(end))),
-                _ => None,
-            };
-            let Some((axis, _)) = own.copied().or(known) else {
-                denied &= !word.stop;
-                continue;
-            };
-            // "the small pizza": which one, not what it is like.
-            let noun = words.get(at + 1).is_some_and(|next| {
-                !next.capital && lexicon().surface(&next.text).is_none() && next.text != "may"
-            });
-            let topical = (TOPICAL..TOPICAL * 2).contains(&axis);
-            if at < subject_end
-                && noun
-                && !topical
-                && !is_verb(words, at + 1)
-                && !word.stop
-                && axis & ORDER == 0
-            {
-                let hash = hash24(&self.stem(text));
-                for term in self.gist.terms.iter_mut().filter(|term| term.hash() == hash) {
-                    term.mark(SCOPE);
-                }
-                continue;
-            }
-            // A colour may be a signal as well.
-            let known = known.filter(|(axis, _)| own.is_none() || *axis == hash24("state2"));
-            let said = hash24(&self.stem(text));
-            self.gist.sides.extend(own.copied().into_iter().chain(known).map(|(axis, side)| Side {
-                axis,
-                side,
-                denied,
-                word: said,
-            }));
-            denied &= !word.stop;
         }
     }
 }

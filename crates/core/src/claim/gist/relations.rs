@@ -280,8 +280,8 @@ fn attribute(terms: &[Term], before: Range, after: Range) -> Option<(u32, Range,
 
 /// Whether every word that counts of one of the two is a word of the other, and there is one.
 pub(super) fn same_thing(class: u32, a: &[Term], b: &[Term]) -> bool {
-    let counts =
-        |term: &&Term| !term.is(WEAK | KIND) && !(is_attribute(**term) && term.hash() == class_noun(class));
+    let is_class = |term: &Term| is_attribute(*term) && term.hash() == class_noun(class);
+    let counts = |term: &&Term| !term.is(WEAK | KIND) && !is_class(term);
     let holds = |all: &[Term], some: &[Term]| {
         let mut some = some.iter().filter(counts).peekable();
         some.peek().is_some() && some.all(|term| all.iter().any(|other| other.hash() == term.hash()))

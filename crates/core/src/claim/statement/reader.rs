@@ -515,7 +515,8 @@ impl<'a> Reader<'a> {
         }
         // "It is -3 degrees outside": the unit says that it was measured.
         let warm = self.out.values.iter().any(|value| value.dim == TEMPERATURE);
-        if (self.measured || warm) && !self.limited && !self.out.values.is_empty() {
+        let rated = self.words.iter().any(|word| is_rating(&word.text));
+        if (self.measured || warm) && !self.limited && (rated || !self.out.values.is_empty()) {
             self.out.flags |= READING;
         }
         let value_behind_colon = self.noted.is_some_and(|before| self.out.values.len() > before);
@@ -542,4 +543,10 @@ impl<'a> Reader<'a> {
             _ => false,
         }
     }
+}
+
+/// Whether a word is so many of so many: "7/10".
+fn is_rating(word: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    word.split_once('/').is_some_and(|(points, of)| number(points) && number(of))
 }

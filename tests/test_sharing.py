@@ -101,7 +101,8 @@ def test_an_update_moves_both_copies(team):
 
 
 def test_a_hidden_twin_is_no_duplicate(team):
-    """SHARE-42, acceptance 9: text equal to a hidden item is created; to a visible one of its class it is a duplicate."""
+    """SHARE-42, AM-16, acceptance 9: text equal to a hidden item is created, and so is that of another class; to a visible one of its
+    class it is a duplicate."""
     text = unique("The warehouse key hangs by the door")
     body = {"text": text, "tier": "private"}
     team.one.write(**body)
@@ -114,7 +115,9 @@ def test_a_hidden_twin_is_no_duplicate(team):
     team.grant("ar", plain.agent, team.resource_id)
     again = team.agent()
     team.grant("ar", again, team.resource_id)
-    team.pair(team.people[0], again).refused("POST", "/v1/items", body, status=409, code="EXACT_DUPLICATE")
+    assert team.pair(team.people[0], again).write(**body)["id"]
+    path = f"/v1/items/{team.one.write(text=unique('Another note'), tier='private')['id']}"
+    team.one.refused("PUT", path, body, status=409, code="EXACT_DUPLICATE")
 
 
 def test_revoking_an_edge_takes_the_shared_copy_away(team):

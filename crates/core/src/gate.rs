@@ -357,9 +357,9 @@ pub fn judge(
     procedure::check(&request, facts, &content, rules.factual)?;
     remote::check(facts, GateName::Schema)?;
     passed(GateName::Schema);
-    let (superseded, against) = contradiction::divide(&request, facts, contradictions(facts));
-    let mut superseded: Vec<VersionId> = superseded.iter().map(|one| one.known.version).collect();
-    let assessment = Assessment::of(&request, facts, against);
+    let (replaced, against) = contradiction::divide(&request, facts, contradictions(facts));
+    let mut superseded: Vec<VersionId> = replaced.iter().map(|one| one.known.version).collect();
+    let mut assessment = Assessment::of(&request, facts, against);
     knowledge::check(facts, rules.factual)?;
     evidence::check(&request, facts, rules.factual)?;
     let factual = factual::check(&request, facts, rules.factual)?;
@@ -396,6 +396,8 @@ pub fn judge(
     remote::settled(facts)?;
     passed(GateName::Policy);
     if hold > Hold::Auto && facts.approval.is_none() {
+        // A yes replaces that as well.
+        assessment.against.extend(replaced);
         let scored = facts.weighing.as_ref().filter(|weighing| !weighing.of_copy);
         let calibration = scored.map(|weighing| weighing.calibration.clone());
         let held = Held { request, tier, hold, causes, assessment, content, calibration };

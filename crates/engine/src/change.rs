@@ -290,9 +290,14 @@ fn not_the_head() -> Refusal {
 /// What the head replaced, if that is history and can come back.
 fn predecessor(views: &Views, head: &Version, at: Moment) -> Option<Before> {
     let version = views.items.parents_of(head).find(|parent| {
-        parent.owner == head.owner && views.items.status_at(parent, at) == Some(Status::Superseded)
+        is_of_its_place(parent, head) && views.items.status_at(parent, at) == Some(Status::Superseded)
     })?;
     before(views, version)
+}
+
+/// Whether a version can come back in the item of another one: it is of the same user, tier and layer.
+fn is_of_its_place(version: &Version, head: &Version) -> bool {
+    (version.owner, version.tier, version.layer) == (head.owner, head.tier, head.layer)
 }
 
 /// The newest version before the head that is not tainted, that was superseded and not taken back, and that the caller sees.
@@ -309,7 +314,7 @@ fn untainted(
             continue;
         }
         let can_come_back = !tainted.contains(&version.id)
-            && version.owner == head.owner
+            && is_of_its_place(version, head)
             && views.items.status_at(version, at) == Some(Status::Superseded)
             && predicate.admits(version);
         if can_come_back {

@@ -295,7 +295,7 @@ fn list_versions(tenant: &Tenant, caller: &Caller, id: &str) -> Result<Vec<Versi
         version: version.id,
         operation: version.operation,
         status: views.items.status_at(version, at).unwrap_or(Status::Active),
-        parents: views.items.parents_of(version).map(|parent| parent.id).collect(),
+        parents: parents(&views, version, &predicate),
         agents: views.items.class_of(version).map(|class| class.agents.clone()).unwrap_or_default(),
         layer_version: version.layer_version,
         created_at: version.time,
@@ -307,6 +307,12 @@ fn list_versions(tenant: &Tenant, caller: &Caller, id: &str) -> Result<Vec<Versi
         token: tenant.token(caller, version.lsn),
     };
     Ok(views.items.versions_of(item).filter(|version| predicate.admits(version)).map(reply).collect())
+}
+
+/// The versions that a version replaced, as far as the reader may see them.
+fn parents(views: &Views, version: &Version, predicate: &Predicate) -> Vec<VersionId> {
+    let seen = views.items.parents_of(version).filter(|parent| predicate.admits(parent));
+    seen.map(|parent| parent.id).collect()
 }
 
 fn read_provenance(
@@ -407,7 +413,7 @@ impl Sketch {
             evidence: Vec::new(),
             operation: version.operation,
             status: views.items.status_at(version, at).unwrap_or(Status::Active),
-            parents: views.items.parents_of(version).map(|parent| parent.id).collect(),
+            parents: parents(views, version, predicate),
             agents: class.map(|class| class.agents.clone()).unwrap_or_default(),
             resources: class.map(|class| class.resources.clone()).unwrap_or_default(),
             pinned: item.is_pinned_at(at.lsn),

@@ -14,7 +14,8 @@ pub(crate) use decide::{decide, promote, waiting_write};
 use edit::earlier_wording;
 pub(crate) use edit::{edit, ended, ending, give_way, is_same_operation, must_wait, why};
 pub(crate) use feedback::feedback;
-use findings::{findings, opposed};
+pub(crate) use findings::Looks;
+use findings::{contradicted, current, findings, opposed};
 use outside::Proposed;
 
 use crate::owed::Owed;
@@ -32,7 +33,7 @@ use std::time::Duration;
 use tabellion_core::access::{Caller, Power};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Cause, GateName, Held, Hold, WriteDraft, read_write};
-use tabellion_core::id::{AgentId, ReviewId, UserId};
+use tabellion_core::id::{AgentId, ReviewId, UserId, VersionId};
 use tabellion_core::item::{Content, Layer};
 use tabellion_core::log::{Calibration, Decision, Event, Lsn, Payload, StagedWrite, Weighed};
 use tabellion_core::time::{Period, Timestamp};
@@ -97,31 +98,21 @@ pub(crate) async fn stage(
     Ok(Written { against, ..write::deferred(deferral_of(id, held.causes.first())) })
 }
 
-/// Refuses to park a person's write that nobody could decide on (AM-4). What calibration keeps apart needs no person.
+/// Refuses to park a write that too few people could decide on (AM-4). What calibration keeps apart needs no person.
 pub(crate) fn can_be_decided(
     tenant: &Tenant,
     call: &Call,
     asked: &Asked,
     held: &Held,
 ) -> Result<(), Refusal> {
-    let apart = held.causes.iter().any(|cause| cause.code == Code::CalibrationStaged);
-    if apart || !tenant.is_person(&call.caller) {
+    let has = |code| held.causes.iter().any(|cause| cause.code == code);
+    if has(Code::CalibrationStaged) {
         return Ok(());
     }
-    let (deciding, needed) = {
-        let views = tenant.shared.views.read();
-        let named = views.policies.reviewers_of(&call.caller.user().to_string());
-        let users = named.iter().filter_map(|id| views.identity.find_user(id)).map(|user| user.id);
-        let active: BTreeSet<UserId> =
-            users.filter(|user| views.graphs.is_active(*user, views.lsn())).collect();
-        (active, views.policies.approvals() as usize)
-    };
-    let is_moderated = held.causes.iter().any(|cause| cause.code == Code::Moderated);
-    let concerns_others = is_moderated || !opposed(tenant, call, asked, held).is_empty();
-    let deciding = match concerns_others && deciding.len() < needed {
-        true => deciding.union(&outside::moderators(tenant, call.caller.user())).count(),
-        false => deciding.len(),
-    };
+    let opposed = opposed(tenant, call, asked, (held.tier, &held.assessment.against));
+    let concerns_others = has(Code::Moderated) || !opposed.is_empty();
+    let deciding = outside::deciders(tenant, call, concerns_others.then_some(&opposed)).len();
+    let needed = tenant.shared.views.read().policies.approvals() as usize;
     if deciding >= needed {
         return Ok(());
     }
@@ -179,7 +170,8 @@ fn staging(
         token: asked.token,
         request: asked.request_print,
         against: u32::try_from(held.assessment.against.len()).unwrap_or(u32::MAX),
-        opposes: Some(opposed(tenant, call, asked, held)).filter(|items| !items.is_empty()),
+        opposes: Some(opposed(tenant, call, asked, (held.tier, &held.assessment.against)))
+            .filter(|items| !items.is_empty()),
     };
     let write = json!({
         "write": asked.body.to_body(),
@@ -502,15 +494,35 @@ fn list_reviews(tenant: &Tenant, call: &Call, state: Option<&str>) -> Result<Vec
     replies.filter_map(Result::transpose).collect()
 }
 
-/// One review.
+/// One review. Whoever looks at it by itself may decide on what it contradicts by now.
 pub(crate) async fn get(tenant: &Tenant, call: &Call, id: &str) -> Result<ReviewReply, Refusal> {
-    let result = find_named(tenant, call, id).and_then(|review| reply(tenant, call, &review, tenant.now()));
+    let _late = write::is_caught_up(tenant).await;
+    let result = find_named(tenant, call, id).and_then(|review| {
+        let (reply, contradicted) = shown(tenant, call, &review, tenant.now())?;
+        tenant.looks.note(review.id, call.caller.user(), contradicted);
+        Ok(reply)
+    });
     let ids = result.as_ref().map_or_else(|_| Vec::new(), |one| vec![one.id.to_string()]);
     tenant.read_done(call, "get_review", ids, result).await
 }
 
+/// A review as a caller is shown it.
 fn reply(tenant: &Tenant, call: &Call, review: &Review, now: Timestamp) -> Result<ReviewReply, Refusal> {
-    let staged = Staged::read(tenant, review.lsn)?;
+    shown(tenant, call, review, now).map(|(reply, _)| reply)
+}
+
+/// A review as a caller is shown it, and the versions that its write contradicts.
+fn shown(
+    tenant: &Tenant,
+    call: &Call,
+    review: &Review,
+    now: Timestamp,
+) -> Result<(ReviewReply, BTreeSet<VersionId>), Refusal> {
+    let mut staged = Staged::read(tenant, review.lsn)?;
+    if review.state_at(now) == ReviewState::Pending {
+        staged.findings = current(tenant, review, staged.findings);
+    }
+    let contradicted = contradicted(&staged.findings);
     let is_outside = outside::is_outside(tenant, &call.caller, review);
     let proposed = if is_outside { Proposed::of(tenant, review) } else { None };
     if is_outside && proposed.is_none() {
@@ -530,7 +542,7 @@ fn reply(tenant: &Tenant, call: &Call, review: &Review, now: Timestamp) -> Resul
         Some(proposed) => proposed.hash(),
         None => known,
     };
-    Ok(ReviewReply {
+    let reply = ReviewReply {
         id: review.id,
         state: review.state_at(now),
         hold: review.hold,
@@ -553,7 +565,8 @@ fn reply(tenant: &Tenant, call: &Call, review: &Review, now: Timestamp) -> Resul
         decision: review.decision,
         reason,
         decided_at,
-    })
+    };
+    Ok((reply, contradicted))
 }
 
 fn reason(tenant: &Tenant, review: &Review) -> Option<String> {

@@ -18,7 +18,7 @@ use crate::notice::{News, Notices};
 use crate::outcome::Searches;
 use crate::ports::{Advisers, Entropy};
 use crate::reputation::{Readers, Reputations};
-use crate::review::Escalations;
+use crate::review::{Escalations, Looks};
 use crate::rows::KeptRows;
 use crate::sequencer::{Draft, Objection, Proposal, Sequencer, SharedClock, SharedViews, TrailDraft};
 use crate::sharing::Directory;
@@ -75,6 +75,8 @@ pub(crate) struct Tenant {
     pub(crate) kept: Kept,
     pub(crate) notices: Notices,
     pub(crate) escalations: Escalations,
+    /// What people were shown that held writes speak against.
+    pub(crate) looks: Looks,
     pub(crate) readers: Readers,
     pub(crate) reputations: Reputations,
     pub(crate) schemas: Schemas,
@@ -160,6 +162,7 @@ impl Tenant {
             kept: Kept::new(kept, keys.tenant_secret())?,
             notices: Notices::new(options.news.clone()),
             escalations: Escalations::default(),
+            looks: Looks::default(),
             readers,
             reputations: Reputations::default(),
             schemas: Schemas::default(),

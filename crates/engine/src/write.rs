@@ -17,7 +17,7 @@ mod turn;
 pub(crate) use asked::Asked;
 pub(crate) use commit::{Commit, sign};
 pub(crate) use conflict::{shown as superseded, shown_against};
-pub(crate) use facts::{borne_out, caught_up, repeats_moderated, standing};
+pub(crate) use facts::{borne_out, caught_up, is_caught_up, repeats_moderated, standing};
 pub(crate) use flight::{Flight, Flights};
 pub(crate) use heads::{contributed, version_conflict};
 use heads::{replaced, still_head};
@@ -181,7 +181,7 @@ async fn write_logged(
     manner: Manner,
 ) -> Result<Written, Failed> {
     let (edits, together) = (manner.edits, manner.together);
-    let mut asked = Asked { edits, together, ..Asked::of(tenant, call, body, request, None)? };
+    let mut asked = Asked { edits, together, ..Asked::sent(tenant, call, body, request)? };
     if let Some(known) = already(tenant, call, &asked).await? {
         return Ok(known);
     }
@@ -504,6 +504,12 @@ pub(crate) fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -
 pub(crate) enum Prepared {
     Commit(Box<Commit>),
     Stage(Box<Held>),
+}
+
+/// What speaks against a write that waits, as things are now.
+pub(crate) fn against(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Vec<Against>, Refusal> {
+    let redacted = redacted_classes(tenant, &call.caller, &tenant.shared.views.read());
+    facts::Gathering { tenant, call, asked, now: tenant.now(), redacted }.against()
 }
 
 /// Gathers the facts and asks the gates.

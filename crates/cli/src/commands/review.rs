@@ -114,7 +114,7 @@ struct Decided {
     /// Why; kept with the decision
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Decide only on this content, as `review show` names it (default: what the review holds now)
+    /// Decide only on this content, as `review show` names it (default: whatever the review holds)
     #[arg(long, value_name = "HASH")]
     content_hash: Option<String>,
 }
@@ -174,20 +174,10 @@ fn next(context: &Context, client: &Client) -> anyhow::Result<ExitCode> {
     show::run(context, client, &ask_one(client, &field(first, "id"), None)?)
 }
 
-/// Decides on the content that was seen, so a yes never reaches another one.
+/// Decides. The review is not read for that: what the person was shown of it before is what counts.
 fn decide(context: &Context, client: &Client, on: &Decided, mut body: Value) -> anyhow::Result<ExitCode> {
-    let seen = match &on.content_hash {
-        Some(hash) => hash.clone(),
-        // Whoever does not see it otherwise may do so as a moderator, for the reason of the decision.
-        None => {
-            let own = ask_one(client, &on.id, None);
-            let review =
-                own.or_else(|refused| ask_one(client, &on.id, Some(&on.reason)).map_err(|_| refused))?;
-            field(&review.value, "content_hash")
-        }
-    };
     super::set(&mut body, "reason", Some(on.reason.as_str()));
-    super::set(&mut body, "content_hash", Some(seen));
+    super::set(&mut body, "content_hash", on.content_hash.as_deref());
     let ask = Ask::new("POST", &format!("{}:decide", review_path(&on.id))).json(&body);
     show_outcome(context, &client.ask(ask)?)
 }

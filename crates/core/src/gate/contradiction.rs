@@ -56,9 +56,9 @@ pub fn contradictions(facts: &GateFacts) -> Vec<Against> {
 
 /// Divides what the write contradicts into what it replaces without asking anybody, and the rest.
 ///
-/// A newer statement of the same user replaces the older one in that user's private memory; elsewhere, and where the write speaks
-/// of an earlier time than what is known or leaves out what else that says, only where the writer asks for it. Under `strict`,
-/// and where an agent writes to a canonical layer, a person decides instead.
+/// A newer statement of the same user replaces the older one in that user's private memory, wherever it is written itself; what the
+/// user shares, what speaks of a later time than the write, and what says more, only where the writer asks for it. Under `strict`, and
+/// where an agent writes to a canonical layer, a person decides instead.
 pub(super) fn divide(
     request: &WriteRequest,
     facts: &GateFacts,
@@ -72,7 +72,7 @@ pub(super) fn divide(
         let neighbour = one.neighbour(facts).filter(|neighbour| neighbour.replaceable);
         neighbour.is_some_and(|neighbour| match facts.on_conflict {
             Some(asked) => asked == OnConflict::Supersede,
-            None => is_private(request, facts) && !neighbour.stays_beside(),
+            None => neighbour.private && !neighbour.stays_beside(),
         })
     })
 }
@@ -150,11 +150,11 @@ fn weigh(
     against: &[Against],
     reliance: f64,
 ) -> Result<Finding, Refusal> {
-    let lenient = facts.strictness < Strictness::Strict && is_private(request, facts);
+    let lenient = facts.strictness < Strictness::Strict;
     let others: Vec<&Neighbour> = against
         .iter()
         .filter_map(|one| one.neighbour(facts))
-        .filter(|neighbour| !(lenient && neighbour.own))
+        .filter(|neighbour| !(lenient && neighbour.own && neighbour.private))
         .collect();
     let stays = |one: &Against| one.neighbour(facts).is_some_and(Neighbour::stays_beside);
     if others.is_empty() && against.iter().all(stays) {

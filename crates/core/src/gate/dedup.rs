@@ -32,9 +32,9 @@ pub(super) fn check(request: &WriteRequest, facts: &GateFacts, force: Force) -> 
         return Ok(Finding::Nothing);
     };
     match &twin.delta {
-        Delta::Empty => Err(duplicate(twin)),
         // As one, some would see more or less than before: both stay (AM-16).
-        Delta::Superset(_) if !twin.same_class => Ok(Finding::Nothing),
+        Delta::Empty | Delta::Superset(_) if !twin.same_class => Ok(Finding::Nothing),
+        Delta::Empty => Err(duplicate(twin)),
         Delta::Superset(content) => Ok(Finding::Merges(twin.known, Box::new(content.clone()))),
         Delta::Conflicting(_) if facts.approval.is_some() => Ok(Finding::Nothing),
         Delta::Conflicting(places) => conflicting(request, facts, twin, places),

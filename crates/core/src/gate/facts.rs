@@ -33,8 +33,10 @@ pub struct Neighbour {
     pub reliance: f64,
     /// Whether a person approved it.
     pub approved: bool,
-    /// Whether it is of the writer's own user and of the tier that is written to: only then may the write take its place.
+    /// Whether it is of the writer's own user, in whichever tier: only then may the write take its place.
     pub own: bool,
+    /// Whether it is in its user's private memory, so that nobody else is concerned.
+    pub private: bool,
     /// Whether another user shares it.
     pub of_another: bool,
     /// Whether the writer may replace it without asking anybody: it is their own, the agent may write to its class, and it is no

@@ -85,6 +85,7 @@ mod tests {
             reliance: 1.0,
             approved: false,
             own: true,
+            private: true,
             of_another: false,
             replaceable: true,
             newer: false,

@@ -112,6 +112,7 @@ mod tests {
             reliance: 0.0,
             approved: false,
             own: true,
+            private: true,
             of_another: false,
             replaceable: true,
             newer: false,

@@ -215,7 +215,7 @@ pub(crate) async fn together(
     let (mut members, mut rounds): (Vec<Member>, Vec<Option<Arc<Round>>>) = (Vec::new(), Vec::new());
     for draft in drafts.iter().flatten() {
         let Ok(request) = draft.clone().check() else { continue };
-        let Ok(asked) = Asked::of(tenant, call, draft.clone(), request, None) else { continue };
+        let Ok(asked) = Asked::sent(tenant, call, draft.clone(), request) else { continue };
         let Some((tie, round, tier)) = scored(tenant, call, &asked) else { continue };
         let namespace = asked.request.namespace.clone();
         let known = |member: &Member| member.tie == tie && member.namespace == namespace;

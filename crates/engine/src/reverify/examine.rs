@@ -181,6 +181,7 @@ impl Look<'_> {
                 reliance,
                 approved: version.review.is_some(),
                 own: true,
+                private: version.tier == Tier::Private,
                 of_another: false,
                 replaceable: false,
                 newer: false,

@@ -1,21 +1,23 @@
 //! A person's word on a held write: yes, no, or one yes of several.
 
 use super::outside::{self, Proposed};
-use super::{Staged, closing, decided, deferral, deferral_of, find_named, not_found};
+use super::{Staged, closing, contradicted, decided, deferral, deferral_of, find_named, not_found};
 use crate::change::moderated;
 use crate::counsel::Counsel;
+use crate::flow::not_suspended;
+use crate::identity::must_be_active;
 use crate::reply::{Ground, Verdict, WriteStatus, Written};
 use crate::scribing::Told;
 use crate::sequencer::Objection;
 use crate::tenant::Tenant;
-use crate::write::{self, Asked, Prepared};
+use crate::write::{self, Asked, Commit, Prepared};
 use crate::{Call, calibration, kept};
 use serde_json::Value;
 use tabellion_core::access::author;
 use tabellion_core::canonical::{hex, sha256};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{Approval, GateName};
-use tabellion_core::id::{ReviewId, VersionId};
+use tabellion_core::id::{ReviewId, UserId, VersionId};
 use tabellion_core::log::{Actor, Decision, Event, Payload};
 use tabellion_core::text::is_legible;
 use tabellion_core::time::Timestamp;
@@ -149,7 +151,8 @@ async fn approve(
         return Err(decided(current.state_at(tenant.now())).into());
     }
     let said = current.approvals.contains(&call.caller.user());
-    let with_this = current.approvals.len() + usize::from(!said);
+    let counts = |user: &&UserId| outside::may_still_decide(tenant, **user, &current);
+    let with_this = current.approvals.iter().filter(counts).count() + usize::from(!said);
     if with_this < current.approvals_min as usize {
         return second(tenant, call, &current, verdict, said).await;
     }
@@ -166,6 +169,7 @@ async fn approve(
     {
         return Err(outside::own_yes().into());
     }
+    shown_what_it_replaces(tenant, call, &current, &commit)?;
     let event = Event::ReviewDecided { review: review.id, decision: Decision::Approved };
     let reason = Payload::Reason(verdict.reason.clone());
     let mut drafts = vec![tenant.draft(call.caller.actor(), event, Some(&reason))?];
@@ -200,6 +204,25 @@ async fn approve(
     Ok(Written { owed, ..written })
 }
 
+/// Refuses a yes that would end a statement which the review did not name when it was staged, nor when the person looked at it.
+fn shown_what_it_replaces(
+    tenant: &Tenant,
+    call: &Call,
+    review: &Review,
+    commit: &Commit,
+) -> Result<(), Refusal> {
+    let named = contradicted(&Staged::read(tenant, review.lsn)?.findings);
+    let user = call.caller.user();
+    let is_shown = |one: VersionId| named.contains(&one) || tenant.looks.has(review.id, user, one);
+    if commit.found_to_replace().all(is_shown) {
+        return Ok(());
+    }
+    let message = "what it speaks against has changed; read the review again, and then decide";
+    let expected = "keep_both, or a decision after another look at the review";
+    let fault = Fault::new("/on_conflict", Code::VersionConflict, expected);
+    Err(Refusal::new(Code::VersionConflict, message).at(GateName::Contradiction).with(vec![fault]))
+}
+
 /// Lets a write in that is borne out by now, without a person: the gates run once more, and none may want one for another
 /// reason.
 pub(crate) async fn promote(tenant: &Tenant, id: ReviewId) -> Result<bool, Refusal> {
@@ -220,6 +243,12 @@ pub(crate) async fn promote(tenant: &Tenant, id: ReviewId) -> Result<bool, Refus
 
 async fn promoted(tenant: &Tenant, review: &Review) -> Result<bool, Objection> {
     let (author, mut asked) = as_sent(tenant, None, review)?;
+    // Who may not write by now is let in by a person alone.
+    let may_write =
+        must_be_active(tenant, author.caller.user()).and_then(|()| not_suspended(tenant, &author));
+    if may_write.is_err() {
+        return Ok(false);
+    }
     asked.promoted = Some(review.id);
     asked.unattended = true;
     write::caught_up(tenant, asked.strictness, asked.request.layer).await?;
@@ -290,7 +319,7 @@ fn revived(
     verdict: &Verdict,
 ) -> Result<(Call, Asked), Refusal> {
     let (author, mut asked) = as_sent(tenant, call.request_id.clone(), review)?;
-    crate::identity::must_be_active(tenant, author.caller.user())?;
+    must_be_active(tenant, author.caller.user())?;
     asked.approval = Some(Approval {
         review: Some(review.id),
         approver: call.caller.user(),

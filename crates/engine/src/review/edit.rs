@@ -11,7 +11,7 @@ use crate::tenant::Tenant;
 use crate::write::{self, Asked};
 use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
 use tabellion_core::error::{Code, Refusal};
-use tabellion_core::gate::{Held, WriteDraft, WriteRequest, is_respelt};
+use tabellion_core::gate::{Held, OnConflict, WriteDraft, WriteRequest, is_respelt};
 use tabellion_core::id::ReviewId;
 use tabellion_core::item::Content;
 use tabellion_core::log::{Decision, Event, Payload};
@@ -99,10 +99,14 @@ pub(super) fn earlier_wording(tenant: &Tenant, call: &Call, asked: &Asked, held:
         Claim::of(&request.content, &mut Analyser::default()).stored(call.caller.user(), at, request.layer)
     };
     let new = claim(&held.request, now);
+    let keeps_both = asked.on_conflict() == Some(OnConflict::KeepBoth);
     let is_worded_anew = |review: &&Review| {
         let earlier = Staged::read(tenant, review.lsn).and_then(|staged| staged.draft()?.check());
+        // What is to stand beside another statement corrects none.
         let says = |earlier: &WriteRequest| {
-            is_next_wording((earlier, &claim(earlier, review.time)), (&held.request, &new))
+            let old = claim(earlier, review.time);
+            let corrects = !keeps_both && contradiction(&old, &new, SIGMA_TOPIC).is_some();
+            is_next_wording((earlier, &old), (&held.request, &new), corrects)
         };
         earlier.is_ok_and(|earlier| says(&earlier)) && !super::is_kept_apart(tenant, review)
     };
@@ -127,7 +131,11 @@ pub(crate) fn is_same_operation(tenant: &Tenant, asked: &Asked, id: ReviewId) ->
 
 /// Whether a write says anew or corrects what another one says in the same place. What has another key, or the same text and other
 /// fields, is about another thing.
-fn is_next_wording((earlier, old): (&WriteRequest, &Claim), (later, new): (&WriteRequest, &Claim)) -> bool {
+fn is_next_wording(
+    (earlier, old): (&WriteRequest, &Claim),
+    (later, new): (&WriteRequest, &Claim),
+    corrects: bool,
+) -> bool {
     let place =
         |request: &WriteRequest| (request.namespace.clone(), request.content.kind.clone(), request.tier);
     if place(earlier) != place(later) || earlier.is_utterance() || later.is_utterance() {
@@ -147,9 +155,7 @@ fn is_next_wording((earlier, old): (&WriteRequest, &Claim), (later, new): (&Writ
         (None, None) => {}
         (Some(_), None) | (None, Some(_)) => return false,
     }
-    old.says_the_same(new)
-        || is_respelt(&earlier.content.text, &later.content.text)
-        || contradiction(old, new, SIGMA_TOPIC).is_some()
+    corrects || old.says_the_same(new) || is_respelt(&earlier.content.text, &later.content.text)
 }
 
 /// Announces that the review of a write that was changed has ended.

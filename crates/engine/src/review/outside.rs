@@ -15,7 +15,7 @@ use tabellion_core::access::{Caller, Power, powers, would_see};
 use tabellion_core::canonical::{hex, sha256};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::GateName;
-use tabellion_core::id::{UserId, VersionId};
+use tabellion_core::id::{ItemId, UserId, VersionId};
 use tabellion_core::item::{Content, Tier};
 use tabellion_core::view::{Class, Review, Views};
 
@@ -82,11 +82,13 @@ pub(super) fn is_open_to(tenant: &Tenant, caller: &Caller, review: &Review) -> b
 
 /// Whether a user shares an item that a held write speaks against.
 fn shares_one_of(views: &Views, user: UserId, review: &Review) -> bool {
-    let owner = |item: &tabellion_core::id::ItemId| {
-        let item = views.items.find_item(*item)?;
-        views.items.versions_of(item).next_back().map(|last| last.owner)
-    };
-    review.opposes.iter().filter_map(owner).any(|owner| owner == user)
+    review.opposes.iter().any(|item| sharer(views, *item) == Some(user))
+}
+
+/// The user whose item it is.
+fn sharer(views: &Views, item: ItemId) -> Option<UserId> {
+    let item = views.items.find_item(item)?;
+    views.items.versions_of(item).next_back().map(|last| last.owner)
 }
 
 /// Whether somebody else than the author's user has to decide: the write speaks against what another user shares, or says again
@@ -116,8 +118,35 @@ pub(super) fn opposes_another(tenant: &Tenant, author: UserId, versions: &[Versi
     found.into_iter().any(|version| version.tier == Tier::Shared && version.owner != author)
 }
 
+/// Who may decide on a held write of a caller: named reviewers, and the person whose agent wrote it; where it concerns others, not that
+/// person, but the users of the items that it speaks against, and moderators.
+pub(super) fn deciders(tenant: &Tenant, call: &Call, concerned: Option<&Vec<ItemId>>) -> BTreeSet<UserId> {
+    let user = call.caller.user();
+    let mut deciders = concerned.map(|_| moderators(tenant, user)).unwrap_or_default();
+    let views = tenant.shared.views.read();
+    let named = views.policies.reviewers_of(&user.to_string());
+    deciders.extend(named.iter().filter_map(|id| views.identity.find_user(id)).map(|user| user.id));
+    match concerned {
+        Some(items) => deciders.extend(items.iter().filter_map(|item| sharer(&views, *item))),
+        None if tenant.is_person(&call.caller) => {}
+        None => drop(deciders.insert(user)),
+    }
+    deciders.retain(|user| views.graphs.is_active(*user, views.lsn()));
+    deciders
+}
+
+/// Whether a user who said yes to a held write may still do so.
+pub(super) fn may_still_decide(tenant: &Tenant, user: UserId, review: &Review) -> bool {
+    let is_for_others = Proposed::of(tenant, review).is_some();
+    let views = tenant.shared.views.read();
+    let is_named = || views.policies.reviews(&user.to_string(), &review.owner.to_string());
+    let moderates = || is_for_others && powers(&views, user, tenant.now()).has(Power::Moderate);
+    views.graphs.is_active(user, views.lsn())
+        && (user == review.owner || is_named() || shares_one_of(&views, user, review) || moderates())
+}
+
 /// Active users who moderate, but for one.
-pub(super) fn moderators(tenant: &Tenant, but: UserId) -> BTreeSet<UserId> {
+fn moderators(tenant: &Tenant, but: UserId) -> BTreeSet<UserId> {
     let views = tenant.shared.views.read();
     let now = tenant.now();
     let users = views.identity.users().iter().map(|user| user.id);

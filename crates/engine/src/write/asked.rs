@@ -74,7 +74,19 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Settles what a write is judged by; nothing of the memory but policies is looked at.
+    /// Settles what a write is judged by that comes in now: one that asks for less than policies do is refused.
+    pub(crate) fn sent(
+        tenant: &Tenant,
+        call: &Call,
+        body: WriteDraft,
+        request: WriteRequest,
+    ) -> Result<Self, Refusal> {
+        not_laxer(tenant, &request)?;
+        Self::of(tenant, call, body, request, None)
+    }
+
+    /// Settles what a write is judged by; nothing of the memory but policies is looked at. Where those have become stricter while it
+    /// waited, they hold.
     pub(crate) fn of(
         tenant: &Tenant,
         call: &Call,
@@ -82,8 +94,9 @@ impl Asked {
         mut request: WriteRequest,
         owed: Option<Owed>,
     ) -> Result<Self, Refusal> {
-        let strictness = strictness(tenant, &request)?;
-        let on_conflict_policy = on_conflict_policy(tenant, &request)?;
+        let set = strictness(tenant, &request);
+        let strictness = request.write_policy.map_or(set, |asked| asked.max(set));
+        let on_conflict_policy = tenant.shared.views.read().policies.on_conflict(&request.namespace);
         let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
         let token = idempotency_token(&canonical, &call.caller.agent(), request.layer);
         check_token(&request, &token)?;
@@ -147,6 +160,14 @@ impl Asked {
         Replay { token: self.token, request: self.request_print, edits: self.edits }
     }
 
+    /// What becomes of it where it contradicts something known: what its writer asks for, unless a policy is stricter by now. A
+    /// person's yes is as strict as any.
+    pub(crate) fn on_conflict(&self) -> Option<OnConflict> {
+        let set = self.on_conflict_policy;
+        let may = |asked: &OnConflict| self.approval.is_some() || asked.is_allowed_under(set);
+        self.request.on_conflict.filter(may).or(set)
+    }
+
     /// The review that it comes back from.
     pub(crate) fn review(&self) -> Option<ReviewId> {
         self.approval.as_ref().and_then(|approval| approval.review).or(self.promoted)
@@ -186,41 +207,34 @@ fn no_canonical_form() -> Refusal {
     Refusal::new(Code::SchemaInvalid, "the content has no canonical form").at(GateName::Schema)
 }
 
-/// The policy that a write runs under: its tenant's, or a stricter one that it asks for.
-fn strictness(tenant: &Tenant, request: &WriteRequest) -> Result<Strictness, Refusal> {
+/// The policy that writes of its namespace run under.
+fn strictness(tenant: &Tenant, request: &WriteRequest) -> Strictness {
     let set = tenant.shared.views.read().policies.strictness(&request.namespace);
-    let set = set.unwrap_or(tenant.governance.strictness);
-    match request.write_policy {
-        None => Ok(set),
-        Some(asked) if asked >= set => Ok(asked),
-        Some(asked) => {
-            let expected = format!("{} or stricter", set.as_str());
-            let fault = Fault::new("/write_policy", Code::PolicyTooLax, expected).found(asked.as_str());
-            Err(Refusal::new(
-                Code::PolicyTooLax,
-                "a write may ask for a stricter policy, not for a laxer one",
-            )
-            .at(GateName::Preflight)
-            .with(vec![fault]))
-        }
-    }
+    set.unwrap_or(tenant.governance.strictness)
 }
 
-/// What a policy says of contradictions where the write goes, which the write may only make stricter once it says `review` or
-/// `reject`.
-fn on_conflict_policy(tenant: &Tenant, request: &WriteRequest) -> Result<Option<OnConflict>, Refusal> {
+/// Refuses a write that asks for less than policies do: for a laxer policy, or for another end of a contradiction where one says
+/// `review` or `reject`.
+fn not_laxer(tenant: &Tenant, request: &WriteRequest) -> Result<(), Refusal> {
+    let too_lax = |path: &str, set: &str, asked: &str, message: String| {
+        let fault = Fault::new(path, Code::PolicyTooLax, format!("{set} or stricter")).found(asked);
+        Err(Refusal::new(Code::PolicyTooLax, message).at(GateName::Preflight).with(vec![fault]))
+    };
+    let set = strictness(tenant, request);
+    if let Some(asked) = request.write_policy.filter(|asked| *asked < set) {
+        let message = "a write may ask for a stricter policy, not for a laxer one".to_owned();
+        return too_lax("/write_policy", set.as_str(), asked.as_str(), message);
+    }
     let set = tenant.shared.views.read().policies.on_conflict(&request.namespace);
     match (request.on_conflict, set) {
         (Some(asked), Some(policy)) if !asked.is_allowed_under(set) => {
-            let expected = format!("{} or stricter", policy.as_str());
-            let fault = Fault::new("/on_conflict", Code::PolicyTooLax, expected).found(asked.as_str());
             let message = format!(
                 "a policy says on_conflict={} in namespace {}; a write may only ask for something stricter",
                 policy.as_str(),
                 request.namespace
             );
-            Err(Refusal::new(Code::PolicyTooLax, message).at(GateName::Preflight).with(vec![fault]))
+            too_lax("/on_conflict", policy.as_str(), asked.as_str(), message)
         }
-        _ => Ok(set),
+        _ => Ok(()),
     }
 }

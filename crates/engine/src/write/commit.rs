@@ -1,5 +1,9 @@
 //! From an admitted write to entries: versions, their provenance, and what must still hold when they are committed.
 
+mod copy;
+
+use copy::Copied;
+
 use super::{Asked, Landed, Replay, facts, in_time, still_head, trace};
 use crate::owed::Owed;
 use crate::read::content;
@@ -8,17 +12,15 @@ use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::trace::Seen;
 use crate::visibility::predicate;
-use crate::{Call, review, rights, scribing, sharing};
+use crate::{Call, review, rights, scribing};
 use tabellion_core::access::{Caller, visible_to};
 use tabellion_core::canonical::{Hash, hex, sha256};
-use tabellion_core::claim::Claim;
 use tabellion_core::error::{Code, Refusal};
-use tabellion_core::gate::{Admitted, Against, Force, GateFacts, Likeness, Merged};
+use tabellion_core::gate::{Admitted, Against, Force, GateFacts, Merged};
 use tabellion_core::id::{ItemId, ProvenanceId, ReviewId, VersionId};
-use tabellion_core::item::{Content, Layer, Operation, Tier, TierWish};
+use tabellion_core::item::{Content, Layer, Operation, Tier};
 use tabellion_core::log::{Calibration, Event, Payload, Prints, Shaped, Weighed, WrittenVersion};
 use tabellion_core::provenance::{ApprovalState, Evidence, EvidenceQuality, PROVENANCE_KEY, Provenance};
-use tabellion_core::text::Analyser;
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Class, Moment, Version, Views};
 
@@ -29,6 +31,8 @@ pub(crate) struct Commit {
     against: Vec<Against>,
     /// The statements whose place it takes.
     superseded: Vec<VersionId>,
+    /// The head that the write itself names.
+    named: Option<VersionId>,
     must: Must,
     trace: Option<Hash>,
     layer: Layer,
@@ -89,17 +93,22 @@ pub(super) fn commit(
     if asked.lacks_model || !asked.wishes.is_empty() {
         return Err(scribing::silent());
     }
-    let replaced = replaced_heads(tenant, admitted.parents());
-    let item = match (admitted.merged(), own_head(tenant, call, &replaced)) {
+    let named = facts.replaced.as_ref().map(|version| version.id);
+    let mut replaced = replaced_heads(tenant, admitted.parents());
+    let own = own_head(tenant, call, &replaced, (named, admitted));
+    // What it continues comes first: a rollback goes back to that.
+    replaced.sort_by_key(|head| Some(head.0) != own);
+    let item = match (admitted.merged(), own) {
         (Some(merged), _) => merged.into.item,
-        (None, Some((item, _))) => *item,
+        (None, Some(item)) => item,
         // What waited has had its id since then.
         (None, None) => match asked.review() {
             Some(review) => ItemId::from_bytes(*review.as_bytes()),
             None => ItemId::from_bytes(tenant.entropy.bytes()),
         },
     };
-    let maker = Maker { tenant, call, asked, admitted, facts, now, item };
+    let parents = replaced.iter().map(|(_, version)| *version).collect();
+    let maker = Maker { tenant, call, asked, admitted, facts, now, item, parents };
     let mut heads = replaced;
     let (mut versions, status) = match admitted.merged() {
         None => (vec![maker.version()?], WriteStatus::Committed),
@@ -109,10 +118,18 @@ pub(super) fn commit(
         }
     };
     // First, so that what the writer keeps is the last of it.
-    let mut owes = false;
-    match maker.copy(&versions)? {
-        Copied::Nothing => {}
-        Copied::Later => owes = true,
+    let copied = maker.copy(&versions)?;
+    let owes = matches!(copied, Copied::Later);
+    match copied {
+        // Others are not left with what its user replaced, unless a copy of that very item follows.
+        Copied::Nothing | Copied::Later => {
+            let ended = items_of(tenant, &admitted.superseded(named)).into_iter();
+            let copies = maker.copies(ended.filter(|ended| !owes || *ended != item));
+            if let Some((kept, _)) = versions.last_mut() {
+                kept.parents.extend(copies.iter().map(|(_, head)| *head));
+            }
+            heads.extend(copies);
+        }
         Copied::Now(copy, replaced) => {
             heads.extend(replaced);
             versions.insert(0, *copy);
@@ -126,13 +143,14 @@ pub(super) fn commit(
     expected.extend(&facts.twins);
     let twins = (asked.strictness.rules(request.layer).dedup == Force::Stops)
         .then(|| (asked.prints, request.namespace.clone(), request.layer, expected));
-    let mut superseded = admitted.superseded(facts.replaced.as_ref().map(|version| version.id));
+    let mut superseded = admitted.superseded(named);
     let displaced = admitted.displaced().iter().filter(|one| heads.iter().any(|(_, head)| head == *one));
     superseded.extend(displaced);
     Ok(Commit {
         versions,
         status,
         superseded,
+        named,
         against: admitted.assessment().against.clone(),
         must: Must {
             replay: asked.replay(),
@@ -160,18 +178,23 @@ fn calibration(facts: &GateFacts, versions: &[(WrittenVersion, Payload)]) -> Opt
     Some(Calibration { weighed: Weighed::Version(written.version), ..weighing.calibration.clone() })
 }
 
-/// The first head that is of the writer's own user: its item is what the write becomes a version of. What takes the place of
-/// another user's statement is an item of its own.
-fn own_head<'a>(
+/// The item that the write becomes a version of: what it names, else a pinned one, else the first of those that it replaces of its
+/// own user in its own tier and layer. What takes the place of anything else is an item of its own.
+fn own_head(
     tenant: &Tenant,
     call: &Call,
-    heads: &'a [(ItemId, VersionId)],
-) -> Option<&'a (ItemId, VersionId)> {
+    heads: &[(ItemId, VersionId)],
+    (named, admitted): (Option<VersionId>, &Admitted),
+) -> Option<ItemId> {
     let views = tenant.shared.views.read();
-    let is_own = |version| {
-        views.items.find_version(version).is_some_and(|version| version.owner == call.caller.user())
+    let place = (call.caller.user(), admitted.tier(), admitted.request().layer);
+    let is_own = |id: VersionId| {
+        let version = views.items.find_version(id);
+        Some(id) == named || version.is_some_and(|one| (one.owner, one.tier, one.layer) == place)
     };
-    heads.iter().find(|(_, version)| is_own(*version))
+    let is_pinned = |id| views.items.find_item(id).is_some_and(|item| item.is_pinned_at(views.lsn()));
+    let own = heads.iter().filter(|(_, version)| is_own(*version));
+    own.min_by_key(|(item, version)| (Some(*version) != named, !is_pinned(*item))).map(|(item, _)| *item)
 }
 
 /// The heads that a write takes the place of, each with its item.
@@ -182,6 +205,11 @@ fn replaced_heads(tenant: &Tenant, replaced: &[VersionId]) -> Vec<(ItemId, Versi
         Some((views.items.item_of(found)?.id, *version))
     };
     replaced.iter().filter_map(item_of).collect()
+}
+
+/// The items of these versions.
+fn items_of(tenant: &Tenant, versions: &[VersionId]) -> Vec<ItemId> {
+    replaced_heads(tenant, versions).into_iter().map(|(item, _)| item).collect()
 }
 
 impl Commit {
@@ -205,6 +233,11 @@ impl Commit {
     /// Whether others see something of it, at once or when a model has said it anew.
     pub(crate) fn reaches_others(&self) -> bool {
         self.owes || self.versions.iter().any(|(written, _)| written.tier == Tier::Shared)
+    }
+
+    /// The statements whose place it takes without naming them: what it was found to contradict.
+    pub(crate) fn found_to_replace(&self) -> impl Iterator<Item = VersionId> {
+        self.superseded.iter().copied().filter(|one| Some(*one) != self.named)
     }
 
     /// The versions that it speaks against, and the class that it has itself.
@@ -278,11 +311,13 @@ struct Maker<'a> {
     facts: &'a GateFacts,
     now: Timestamp,
     item: ItemId,
+    /// What it replaces, that of its own item first.
+    parents: Vec<VersionId>,
 }
 
 impl Maker<'_> {
     fn version(&self) -> Result<(WrittenVersion, Payload), Refusal> {
-        let written = self.written(self.admitted.operation(), self.admitted.parents().to_vec());
+        let written = self.written(self.admitted.operation(), self.parents.clone());
         let record = self.record(&written, self.admitted.content(), self.evidence());
         let payload = self.admitted.payload(self.admitted.content(), sign(self.tenant, record)?);
         Ok((written, payload))
@@ -378,92 +413,12 @@ impl Maker<'_> {
         }
     }
 
-    /// What others are given of what is written, and the head that it takes the place of: a version of its own, made in the
-    /// same commit (SHARE-19). Nothing if they have it already, or may not be given it and it was not asked for.
-    fn copy(&self, kept: &[(WrittenVersion, Payload)]) -> Result<Copied, Refusal> {
-        let (Some(copy), Some((kept, _))) = (&self.asked.copy, kept.last()) else {
-            return Ok(Copied::Nothing);
-        };
-        let (content, class) = match self.for_others(copy, kept) {
-            Ok(made) => made,
-            Err(refusal) if self.admitted.request().tier == TierWish::Both => return Err(refusal),
-            Err(_) => return Ok(Copied::Nothing),
-        };
-        let unfit = self.facts.weighing.as_ref().is_some_and(|one| one.of_copy && !one.admitted);
-        if copy.lacks_model || unfit {
-            return Ok(Copied::Later);
-        }
-        let canonical = content.canonical().map_err(|_| no_form())?;
-        let prints = facts::prints(self.tenant, self.call, &content, &canonical, None, Tier::Shared);
-        let replaced = {
-            let views = self.tenant.shared.views.read();
-            let at = Moment { lsn: views.lsn(), time: self.now };
-            let (namespace, layer) = (&self.admitted.request().namespace, kept.layer);
-            let claim = Claim::of(&content, &mut Analyser::default()).stored(kept.owner, self.now, layer);
-            let index = self.tenant.shared.index.read();
-            let known = |twin: &Version, likeness| {
-                let old = views.items.row_of(twin.id).and_then(|row| index.claims.get(row));
-                let is_of_another_day = old.is_some_and(|old| old.is_record_of_another_day(&claim));
-                facts::may_be_twin(&views, twin, &class)
-                    && !(likeness == Likeness::Exact && is_of_another_day)
-            };
-            if views.items.twin(&prints, namespace, layer, at, known).is_some() {
-                return Ok(Copied::Nothing);
-            }
-            // The copies of what is superseded give way as well.
-            let ended = self.admitted.superseded(None);
-            let ended = ended.iter().filter_map(|version| views.items.find_version(*version));
-            let items = ended.filter_map(|version| views.items.item_of(version)).map(|item| item.id);
-            let mut copies: Vec<(ItemId, VersionId)> = Vec::new();
-            for item in std::iter::once(kept.item).chain(items) {
-                let copy = views.items.copy_of(item).filter(|copy| !copy.is_quarantined_at(at.lsn));
-                let head = copy.and_then(|copy| Some((copy.id, views.items.head_at(copy, at)?.id)));
-                copies.extend(head.filter(|head| !copies.contains(head)));
-            }
-            copies
-        };
-        let first = replaced.first().copied();
-        let displaced = replaced_heads(self.tenant, self.admitted.displaced());
-        let replaced: Vec<(ItemId, VersionId)> = replaced.into_iter().chain(displaced).collect();
-        let version = VersionId::from_bytes(self.tenant.entropy.bytes());
-        let written = WrittenVersion {
-            operation: match (first, replaced.is_empty()) {
-                (Some(_), _) => Operation::Update,
-                (None, false) => Operation::Supersede,
-                (None, true) => Operation::Insert,
-            },
-            item: first.map_or_else(|| ItemId::from_bytes(self.tenant.entropy.bytes()), |(item, _)| item),
-            version,
-            parents: replaced.iter().map(|(_, head)| *head).collect(),
-            tier: Tier::Shared,
-            token: self.tenant.fingerprint(&[b"copy", version.as_bytes()]),
-            request: None,
-            prints,
-            origin: Some(kept.item),
-            ..kept.clone()
-        };
-        let mut record = self.record(&written, &canonical, copy.chain.evidence(&self.evidence()));
-        record.agent_justification = record.agent_justification.map(|text| copy.chain.text(&text));
-        let payload = self.admitted.payload(&canonical, sign(self.tenant, record)?);
-        Ok(Copied::Now(Box::new((written, payload)), replaced))
-    }
-
-    /// What others are given, together with the twin where it is one with it, and its class.
-    fn for_others(&self, copy: &sharing::Copy, kept: &WrittenVersion) -> Result<(Content, Class), Refusal> {
-        let content = match self.admitted.merged() {
-            None => copy.content.clone(),
-            // Nobody said the two together anew: others keep what they have.
-            Some(_) if copy.chain.asks().is_some_and(|asks| asks.required) => {
-                return Err(sharing::not_shared());
-            }
-            Some(merged) => {
-                let merged = serde_json::from_slice(&merged.content).map_err(|_| no_form())?;
-                copy.chain.written(&merged).ok_or_else(sharing::not_shared)?
-            }
-        };
-        let class = Class { tier: Tier::Shared, ..Class::to_be(kept, &content) };
-        self.permitted(&class)?;
-        Ok((content, class))
+    /// The first that a version replaces; what others are given names nothing private.
+    fn supersedes(&self, written: &WrittenVersion) -> Option<VersionId> {
+        let views = self.tenant.shared.views.read();
+        let is_shared =
+            |id: VersionId| views.items.find_version(id).is_some_and(|version| version.tier == Tier::Shared);
+        written.parents.iter().copied().find(|id| written.tier == Tier::Private || is_shared(*id))
     }
 
     /// A copy that is itself written anew stays the copy of the same item.
@@ -531,7 +486,7 @@ impl Maker<'_> {
             agent_justification: request.justification.clone(),
             created_at: self.now.to_string(),
             updated_at: self.now.to_string(),
-            supersedes: written.parents.first().map(ToString::to_string),
+            supersedes: self.supersedes(written).map(|version| version.to_string()),
             superseded_by: None,
             content_hash: hex(&sha256(content)),
             key_id: PROVENANCE_KEY.to_owned(),
@@ -549,16 +504,6 @@ fn united<T: Ord + Copy>(a: &[T], b: &[T]) -> Vec<T> {
     all.sort_unstable();
     all.dedup();
     all
-}
-
-/// What becomes of the copy for others.
-enum Copied {
-    /// There is none.
-    Nothing,
-    /// It follows when a model has said it anew.
-    Later,
-    /// A version, and the heads that it takes the place of.
-    Now(Box<(WrittenVersion, Payload)>, Vec<(ItemId, VersionId)>),
 }
 
 fn no_form() -> Refusal {

@@ -18,10 +18,17 @@ const TEXTS_MAX: usize = 8;
 /// Characters shown of such a text.
 const TEXT_CHARS_MAX: usize = 1_000;
 
-/// The versions that a version replaced as a newer statement: no earlier wording of its own item, unless it superseded that.
+/// The versions that a version replaced as a newer statement: no earlier wording of its own item, unless it superseded that, and
+/// no copy for others of what it replaced.
 pub(super) fn superseded_by(items: &ItemsView, version: &Version) -> Vec<VersionId> {
-    let replaced =
-        |parent: &&Version| version.operation == Operation::Supersede || !items.is_same_item(parent, version);
+    let item = |parent: &Version| items.item_of(parent).map(|item| item.id);
+    let is_copy = |parent: &Version| {
+        parent.origin.is_some() && items.parents_of(version).any(|other| item(other) == parent.origin)
+    };
+    let replaced = |parent: &&Version| {
+        let is_another = version.operation == Operation::Supersede || !items.is_same_item(parent, version);
+        is_another && !is_copy(parent)
+    };
     items.parents_of(version).filter(replaced).map(|parent| parent.id).collect()
 }
 

@@ -23,8 +23,8 @@ use tabellion_core::canonical::{Hash, sha256};
 use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{
-    Force, GateFacts, Known, Likeness, Neighbour, SEMANTIC_MIN, Strictness, Twin, Weighing, WriteRequest,
-    reliance,
+    Against, Force, GateFacts, Known, Likeness, Neighbour, SEMANTIC_MIN, Strictness, Twin, Weighing,
+    WriteRequest, contradictions, reliance,
 };
 use tabellion_core::id::VersionId;
 use tabellion_core::item::{Content, Layer, RELATION, Tier};
@@ -46,12 +46,17 @@ pub(crate) async fn caught_up(tenant: &Tenant, strictness: Strictness, layer: La
     if strictness.rules(layer).contradiction == Force::Off {
         return Ok(());
     }
-    let lsn = tenant.shared.views.read().lsn();
-    if tenant.shared.index.read().lsn() >= lsn || tenant.shared.index.reached(lsn, INDEX_WAIT).await {
+    if is_caught_up(tenant).await {
         return Ok(());
     }
     let behind = "the words of earlier writes are still being taken apart; try again shortly";
     Err(Refusal::new(Code::Overloaded, behind).retry_after(tabellion_core::time::Period::from_secs(1)))
+}
+
+/// Whether everything committed so far can be compared with, after a short wait.
+pub(crate) async fn is_caught_up(tenant: &Tenant) -> bool {
+    let lsn = tenant.shared.views.read().lsn();
+    tenant.shared.index.read().lsn() >= lsn || tenant.shared.index.reached(lsn, INDEX_WAIT).await
 }
 
 /// What a content is recognised by, for its owner.
@@ -99,36 +104,51 @@ impl Gathering<'_> {
         calibration::score(self.tenant, self.call, (&self.asked.request.namespace, content), session, &class)
     }
 
+    /// What speaks against the write, as a person's yes would find it.
+    pub(super) fn against(&self) -> Result<Vec<Against>, Refusal> {
+        let predicate = predicate(self.tenant, &self.call.caller, &self.tenant.shared.views.read());
+        let mut facts = self.founded(&predicate)?;
+        facts.neighbours = self.compare(&predicate, &self.class(&facts)).neighbours;
+        if let Some(counsel) = &self.asked.counsel {
+            counsel.oppose(&mut facts.neighbours);
+        }
+        Ok(contradictions(&facts))
+    }
+
+    /// Where the write comes from, and the head that it replaces.
+    fn founded(&self, predicate: &Predicate) -> Result<GateFacts, Refusal> {
+        let request = &self.asked.request;
+        let views = self.tenant.shared.views.read();
+        let at = Moment { lsn: views.lsn(), time: self.now };
+        let mut facts = super::gather(self.tenant, self.call, &views, request, predicate);
+        facts.proposes = rights::proposes(&views, &self.call.caller, request.layer, at)?;
+        facts.replaced = super::replaced(&views, request, predicate, at)?.cloned();
+        facts.replaced_in =
+            facts.replaced.as_ref().map(|version| views.items.namespace_of(version).to_owned());
+        super::inherit(&views, facts.replaced.clone().as_ref(), &mut facts);
+        let origin = self.asked.owed.and_then(|owed| views.items.find_version(owed.version));
+        super::inherit(&views, origin, &mut facts);
+        // What was kept apart was scored as the work of all of a round, which may be over by now.
+        let staged = self.asked.review().and_then(|review| views.trust.staged(review));
+        if let Some(space) = staged.and_then(|staged| views.trust.space(staged.standing.space)) {
+            facts.inherited.0.extend(&space.agents);
+            facts.inherited.1.extend(&space.resources);
+        }
+        Ok(facts)
+    }
+
     fn gathered(&self) -> Result<GateFacts, Refusal> {
         let request = &self.asked.request;
         let predicate = predicate(self.tenant, &self.call.caller, &self.tenant.shared.views.read());
         let rules = self.asked.strictness.rules(request.layer);
-        let mut facts = {
-            let views = self.tenant.shared.views.read();
-            let at = Moment { lsn: views.lsn(), time: self.now };
-            let mut facts = super::gather(self.tenant, self.call, &views, request, &predicate);
-            facts.proposes = rights::proposes(&views, &self.call.caller, request.layer, at)?;
-            facts.replaced = super::replaced(&views, request, &predicate, at)?.cloned();
-            facts.replaced_in =
-                facts.replaced.as_ref().map(|version| views.items.namespace_of(version).to_owned());
-            super::inherit(&views, facts.replaced.clone().as_ref(), &mut facts);
-            let origin = self.asked.owed.and_then(|owed| views.items.find_version(owed.version));
-            super::inherit(&views, origin, &mut facts);
-            // What was kept apart was scored as the work of all of a round, which may be over by now.
-            let staged = self.asked.review().and_then(|review| views.trust.staged(review));
-            if let Some(space) = staged.and_then(|staged| views.trust.space(staged.standing.space)) {
-                facts.inherited.0.extend(&space.agents);
-                facts.inherited.1.extend(&space.resources);
-            }
-            facts
-        };
+        let mut facts = self.founded(&predicate)?;
         facts.strictness = self.asked.strictness;
         facts.anomaly = anomaly::held_because(self.tenant, self.call, self.asked.strictness);
         facts.faults =
             self.tenant.schema(request).map_or_else(Vec::new, |schema| schema.check(&request.content));
         facts.approval.clone_from(&self.asked.approval);
         facts.submitted = self.asked.submitted;
-        facts.on_conflict = request.on_conflict.or(self.asked.on_conflict_policy);
+        facts.on_conflict = self.asked.on_conflict();
         facts.on_conflict_policy = self.asked.on_conflict_policy;
         facts.runners = self.runners();
         facts.own_word = self.carries_own_approval(&facts);
@@ -190,8 +210,14 @@ impl Gathering<'_> {
         let views = self.tenant.shared.views.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
         let index = self.tenant.shared.index.read();
-        let seen = |version: &Version, _| predicate.admits(version) && may_be_twin(&views, version, class);
-        let twin = self.twin_among(&views, class, at, seen);
+        let is_suspect = |version: &Version| {
+            views.items.item_of(version).is_some_and(|item| item.is_quarantined_at(at.lsn))
+        };
+        let seen = |version: &Version, _| {
+            predicate.admits(version) && !is_suspect(version) && may_be_twin(&views, version, class)
+        };
+        let twin = |alike| self.twin_among(&views, (class, alike), at, seen);
+        let twin = twin(true).or_else(|| twin(false));
         let twin = twin.filter(|twin| self.may_tell(&views, &index, *twin));
         let known = |(version, likeness): (&Version, Likeness)| {
             Some((known(&views, version)?, likeness, version.lsn))
@@ -206,12 +232,18 @@ impl Gathering<'_> {
         let views = self.tenant.shared.views.read();
         let index = self.tenant.shared.index.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
-        let layers = [request.layer];
+        let layers = self.compared_layers();
         let redacted = self.redacted;
         let namespace = Some(request.namespace.as_str());
-        let scope = Scope { predicate, at, tier: None, layers: &layers, namespace, redacted };
+        let scope = Scope { predicate, at, tier: None, layers, namespace, redacted };
+        // Of another layer only what concerns nobody else.
+        let concerns = |version: &Version| {
+            version.layer == request.layer || (version.tier == Tier::Private && self.is_of_same_user(version))
+        };
         let rows = index.claims.about(claim, NEIGHBOURS_MAX, SIGMA_TOPIC, |row| {
-            !index.redacts(row, redacted) && scope.admits_row(&views.items, row)
+            !index.redacts(row, redacted)
+                && scope.admits_row(&views.items, row)
+                && views.items.version(row).is_some_and(concerns)
         });
         let seen = |version: &Version, likeness: Likeness| {
             scope.admits(&views.items, version)
@@ -219,17 +251,22 @@ impl Gathering<'_> {
                 && !self.redacts(&views, &index, version)
                 && !(likeness == Likeness::Exact && self.is_of_another_day(&views, &index, version))
         };
-        let exact = self.twin_among(&views, class, at, seen);
-        let semantic = || {
+        let exact = |alike| self.twin_among(&views, (class, alike), at, seen);
+        let semantic = |alike: bool| {
             rows.iter()
                 .take_while(|(_, similarity)| *similarity >= SEMANTIC_MIN)
                 .filter(|(row, _)| index.claims.get(*row).is_some_and(|known| known.says_the_same(claim)))
                 .filter_map(|(row, _)| views.items.version(*row))
-                .find(|version| self.is_own(version) && may_be_twin(&views, version, class))
+                .filter(|version| version.layer == request.layer && self.is_own(version))
+                .find(|version| {
+                    may_be_twin(&views, version, class) && (!alike || is_alike(&views, version, class))
+                })
                 .map(|version| (version, Likeness::Semantic))
         };
-        let rules = self.asked.strictness.rules(request.layer);
-        let twin = exact.or_else(|| if rules.contradiction == Force::Stops { semantic() } else { None });
+        let by_words = self.asked.strictness.rules(request.layer).contradiction == Force::Stops;
+        let twin = |alike| exact(alike).or_else(|| if by_words { semantic(alike) } else { None });
+        // First among those of the write's class, which it may become one with.
+        let twin = twin(true).or_else(|| twin(false));
         Compared {
             twins: self.all_twins(&views, at),
             retracted: views.items.was_retracted(&self.asked.prints.content) && !self.says_redacted(),
@@ -240,7 +277,8 @@ impl Gathering<'_> {
                     let known = neighbour(&views, &index, claim, *row, *similarity, self.now)?;
                     let version = views.items.version(*row)?;
                     Some(Neighbour {
-                        own: self.is_own(version),
+                        own: self.is_of_same_user(version),
+                        private: version.tier == Tier::Private,
                         of_another: version.tier == Tier::Shared && version.owner != self.call.caller.user(),
                         dominated: self.dominates(&views, version, class),
                         ..known
@@ -270,25 +308,28 @@ impl Gathering<'_> {
         twins.into_inner()
     }
 
-    /// The newest version with the same content or triple among those that are seen; first among those of the write's class, which
-    /// it may become one with.
+    /// The newest version with the same content or triple among those that are seen, or `alike` among those of the write's class.
     fn twin_among<'v>(
         &self,
         views: &'v Views,
-        class: &Class,
+        (class, alike): (&Class, bool),
         at: Moment,
         seen: impl Fn(&Version, Likeness) -> bool,
     ) -> Option<(&'v Version, Likeness)> {
         let request = &self.asked.request;
-        let twin = |alike: bool| {
-            let wanted = |version: &Version, likeness| {
-                let known = views.items.class_of(version);
-                let is_alike = known.is_some_and(|known| carries_the_same(known, class));
-                (is_alike || !alike) && seen(version, likeness)
-            };
-            views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, wanted)
+        let wanted = |version: &Version, likeness| {
+            (!alike || is_alike(views, version, class)) && seen(version, likeness)
         };
-        twin(true).or_else(|| twin(false))
+        views.items.twin(&self.asked.prints, &request.namespace, request.layer, at, wanted)
+    }
+
+    /// The layers whose statements speak against the write: its own, and for a lasting fact what its user keeps of episodes.
+    fn compared_layers(&self) -> &[Layer] {
+        let is_strict = self.asked.strictness == Strictness::Strict;
+        match &self.asked.request.layer {
+            Layer::Semantic if !is_strict => &[Layer::Episodic, Layer::Semantic],
+            layer => std::slice::from_ref(layer),
+        }
     }
 
     /// Whether the writer may be told of a twin: not if that confirms what is redacted for them (SHARE-21).
@@ -315,9 +356,14 @@ impl Gathering<'_> {
         facts.class(self.call.caller.agent(), &self.asked.request, self.asked.tier)
     }
 
+    /// Whether a version is of the same user.
+    fn is_of_same_user(&self, version: &Version) -> bool {
+        version.owner == self.call.caller.user()
+    }
+
     /// Whether a version is of the same user and tier.
     fn is_own(&self, version: &Version) -> bool {
-        version.owner == self.call.caller.user() && version.tier == self.asked.tier
+        self.is_of_same_user(version) && version.tier == self.asked.tier
     }
 
     /// Marks the contradicted versions that the write may replace.
@@ -333,7 +379,7 @@ impl Gathering<'_> {
     /// Whether the write may replace this version without a person: it is the writer's own, the agent may write to its class,
     /// and what takes its place is kept no less secret.
     fn may_replace(&self, views: &Views, version: &Version, at: Moment) -> bool {
-        let Some(class) = views.items.class_of(version).filter(|_| self.is_own(version)) else {
+        let Some(class) = views.items.class_of(version).filter(|_| self.is_of_same_user(version)) else {
             return false;
         };
         let secrecy = &self.asked.request.content.secrecy;
@@ -388,10 +434,9 @@ impl Gathering<'_> {
             let views = self.tenant.shared.views.read();
             let at = Moment { lsn: views.lsn(), time: self.now };
             let version = views.items.find_version(known.version);
-            let class_of = |version| views.items.class_of(version);
             (
                 version.is_some_and(|version| self.may_replace(&views, version, at)),
-                version.and_then(class_of).is_some_and(|known| carries_the_same(known, class)),
+                version.is_some_and(|version| is_alike(&views, version, class)),
             )
         };
         Ok(Twin { known, likeness, delta, replaceable, same_class })
@@ -407,12 +452,15 @@ pub(super) fn may_be_twin(views: &Views, version: &Version, class: &Class) -> bo
     alike && (version.tier == Tier::Private || known == Some(class))
 }
 
-/// Whether two classes carry the same agents, resources and labels, so that whoever sees one sees the other (AM-16).
-fn carries_the_same(one: &Class, other: &Class) -> bool {
-    one.agents == other.agents
-        && one.resources == other.resources
-        && one.labels == other.labels
-        && one.secrecy == other.secrecy
+/// Whether a version carries the same agents, resources and labels as a class, so that whoever sees one sees the other (AM-16).
+fn is_alike(views: &Views, version: &Version, class: &Class) -> bool {
+    let carries = |known: &Class| {
+        known.agents == class.agents
+            && known.resources == class.resources
+            && known.labels == class.labels
+            && known.secrecy == class.secrecy
+    };
+    views.items.class_of(version).is_some_and(carries)
 }
 
 /// What was found when a write was compared with what is known.
@@ -452,6 +500,7 @@ fn neighbour(
         reliance: reliance(unapproved),
         approved: standing.approved,
         own: false,
+        private: false,
         of_another: false,
         replaceable: false,
         dominated: false,

@@ -108,6 +108,20 @@ def directory(copy, name):
     copy.file(name).mkdir()
 
 
+def without_heads(copy, name):
+    """The witness of a tenant that is being founded, beside one that lives."""
+    copy.file(name).write_text('{"memory":null,"audit":null,"kept_changes":0,"name":null}')
+
+
+def without_anything(copy, name):
+    copy.file(name).write_text("{}")
+
+
+def without_heads_or_log(copy, name):
+    without_heads(copy, name)
+    missing(copy, "log")
+
+
 def unfinished_restore(copy, name):
     (copy.path / "restore-unfinished").write_text("")
 
@@ -137,6 +151,9 @@ REFUSED = [
     (of_other_tenant, "witness", "keys/{first}.witness", True),
     (foreign, "witness", "keys/{first}.witness", True),
     (directory, "witness", "keys/{first}.witness", False),
+    (without_heads, "witness", "keys/{first}.witness", True),
+    (without_anything, "witness", "keys/{first}.witness", True),
+    (without_heads_or_log, "witness", "{first}/log.db", False),
     (missing, "folder", "{first}/log.db", False),
     (old, "folder", "{first}/log.db", True),
     (of_other_tenant, "folder", "{first}/log.db", False),

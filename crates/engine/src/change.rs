@@ -144,22 +144,25 @@ struct Plan {
     item: ItemId,
     /// The version that the answer names.
     version: VersionId,
-    /// The head that the plan was made against.
-    head: VersionId,
+    /// The heads that the plan was made against: of the item, and of its copy for others where that changes with it.
+    heads: Vec<(ItemId, VersionId)>,
     drafts: Vec<Draft>,
 }
 
 impl Plan {
     fn proposal(self, tenant: &Tenant, call: &Call, action: &str) -> Proposal {
-        let (item, head) = (self.item, self.head);
-        let trail =
-            tenant.row(call, action, self.status.as_str(), vec![item.to_string(), self.version.to_string()]);
+        let ids = vec![self.item.to_string(), self.version.to_string()];
+        let trail = tenant.row(call, action, self.status.as_str(), ids);
+        let touches = self.heads.iter().map(|(item, _)| Touch::Item(*item)).collect();
         let check = move |views: &Views, now: Timestamp| {
             let at = Moment { lsn: views.lsn(), time: now };
-            let current = views.items.find_item(item).and_then(|item| views.items.head_at(item, at));
-            if current.is_some_and(|current| current.id == head) { Ok(()) } else { Err(Objection::Stale) }
+            let stands = |(item, head): &(ItemId, VersionId)| {
+                let current = views.items.find_item(*item).and_then(|item| views.items.head_at(item, at));
+                current.is_some_and(|current| current.id == *head)
+            };
+            if self.heads.iter().all(stands) { Ok(()) } else { Err(Objection::Stale) }
         };
-        Proposal { drafts: self.drafts, touches: vec![Touch::Item(item)], check: Box::new(check), trail }
+        Proposal { drafts: self.drafts, touches, check: Box::new(check), trail }
     }
 }
 
@@ -185,7 +188,7 @@ fn plan(
             token,
         }));
     }
-    let (head, predecessor) = {
+    let (head, predecessor, copy) = {
         let views = tenant.shared.views.read();
         let at = tenant.moment(&views);
         let predicate = predicate(tenant, &call.caller, &views);
@@ -214,14 +217,20 @@ fn plan(
                 predecessor(&views, head, at)
             }
         };
-        (head.clone(), before)
+        let copy = match change {
+            Change::Retract => copy_to_take_back(&views, item, None, at),
+            Change::Rollback(_) => copy_to_take_back(&views, item, before.as_ref(), at),
+            // A revert takes the copies back by themselves.
+            Change::Revert(_) | Change::Pin | Change::Unpin => None,
+        };
+        (head.clone(), before, copy)
     };
     let draft = |event, reason: Option<&str>| {
         let payload = reason.map(|reason| Payload::Reason(reason.to_owned()));
         tenant.draft(call.caller.actor(), event, payload.as_ref())
     };
     let retract = || draft(Event::VersionRetracted { item, version: head.id }, reason);
-    let (status, version, drafts) = match change {
+    let (status, version, mut drafts) = match change {
         Change::Retract => (ChangeStatus::Retracted, head.id, vec![retract()?]),
         Change::Pin => (ChangeStatus::Pinned, head.id, vec![draft(Event::ItemPinned { item }, reason)?]),
         Change::Unpin => {
@@ -235,7 +244,42 @@ fn plan(
             }
         },
     };
-    Ok(Planned::Log(Box::new(Plan { status, item, version, head: head.id, drafts })))
+    let mut heads = vec![(item, head.id)];
+    if let Some(copy) = copy {
+        heads.push((copy.item, copy.head.id));
+        let event = Event::VersionRetracted { item: copy.item, version: copy.head.id };
+        drafts.push(draft(event, reason)?);
+        if let Some(before) = &copy.before {
+            drafts.push(restore(tenant, call, copy.item, before, &copy.head)?.1);
+        }
+    }
+    Ok(Planned::Log(Box::new(Plan { status, item, version, heads, drafts })))
+}
+
+/// The copy for others of an item whose head is taken back.
+struct CopyToTakeBack {
+    item: ItemId,
+    head: Version,
+    /// What others see again.
+    before: Option<Before>,
+}
+
+/// The copy that others have of an item, unless it is as old as what the item goes back to: nobody else keeps what its writer
+/// has taken back.
+fn copy_to_take_back(
+    views: &Views,
+    item: ItemId,
+    restored: Option<&Before>,
+    at: Moment,
+) -> Option<CopyToTakeBack> {
+    let copy = views.items.copy_of(item)?;
+    let head = views.items.head_at(copy, at)?;
+    let is_older = |restored: &Before| head.lsn <= restored.version.lsn;
+    if restored.is_some_and(is_older) {
+        return None;
+    }
+    let before = restored.and_then(|_| predecessor(views, head, at));
+    Some(CopyToTakeBack { item: copy.id, head: head.clone(), before })
 }
 
 /// A reason within its length; an empty one is none.

@@ -208,6 +208,10 @@ impl Engine {
         }
         let tenant = self.open_tenant(id, Founding::Done, founded)?;
         if losses.is_empty() {
+            // Its founding was cut short before the witness saw it. Before anything is written the witness has to.
+            if tenant.witness_is_of_founding() {
+                let _reported = tenant.witness_now();
+            }
             return Ok(tenant);
         }
         let mut drafts = Vec::new();

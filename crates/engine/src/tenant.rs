@@ -26,6 +26,7 @@ use crate::trace::Traces;
 use crate::trouble::{Part, Troubles};
 use crate::vectors::Vectors;
 use crate::visibility::Predicates;
+use crate::witness::Witness;
 use crate::working::Working;
 use crate::write::{Flights, GateTimes};
 use crate::{AuditReads, Call, EngineLimits, Governance, OpenError, index, trail, vectors};
@@ -380,6 +381,12 @@ impl Tenant {
         let written = self.sequencer.witness_now();
         written
             .map_err(|error| OpenError::new(format!("tenant {}: the witness: {error}", self.shared.tenant)))
+    }
+
+    /// Whether the witness has seen no entry yet.
+    pub(crate) fn witness_is_of_founding(&self) -> bool {
+        let seen = self.shared.witness_text().and_then(|text| Witness::parse(&text));
+        seen.is_some_and(|witness| witness.is_of_founding())
     }
 
     /// Names other tenants in the witness of this one, the first, before anything more is said. Blocking.

@@ -30,9 +30,10 @@ impl Witness {
     /// Reads a witness from its text; none if it is not one.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let value: serde_json::Value = serde_json::from_str(text).ok()?;
-        let head = |log: LogName| match value.get(log.as_str()) {
-            None | Some(serde_json::Value::Null) => Some(None),
-            Some(head) => signed_head(head).map(Some),
+        // A head is left out by nobody: an empty object is no witness that has seen nothing.
+        let head = |log: LogName| match value.get(log.as_str())? {
+            serde_json::Value::Null => Some(None),
+            head => signed_head(head).map(Some),
         };
         let name = value.get("name").and_then(|name| name.as_str());
         value.is_object().then_some(Self {

@@ -29,6 +29,12 @@ pub struct Against {
 }
 
 impl Against {
+    /// Whether another user shares it.
+    #[must_use]
+    pub fn is_of_another(&self, facts: &GateFacts) -> bool {
+        self.neighbour(facts).is_some_and(|neighbour| neighbour.of_another)
+    }
+
     /// The neighbour that it is.
     pub(super) fn neighbour<'a>(&self, facts: &'a GateFacts) -> Option<&'a Neighbour> {
         facts.neighbours.iter().find(|neighbour| neighbour.known == self.known)
@@ -135,7 +141,7 @@ pub(super) fn check(
 /// party shares, in the shared memory itself.
 fn may_stand_beside(request: &WriteRequest, facts: &GateFacts, against: &[Against]) -> bool {
     let own = |one: &Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.own);
-    let of_another = |one: &Against| one.neighbour(facts).is_some_and(|neighbour| neighbour.of_another);
+    let of_another = |one: &Against| one.is_of_another(facts);
     // A copy for others reaches the shared memory as a shared write does.
     let stays_private = is_private(request, facts) && !(facts.is_copied && against.iter().any(of_another));
     let harms_nobody = stays_private || facts.own_word || against.iter().all(own);
@@ -143,7 +149,7 @@ fn may_stand_beside(request: &WriteRequest, facts: &GateFacts, against: &[Agains
 }
 
 /// Holds a write that is better founded than all that it contradicts, or that changes what its own user keeps in private;
-/// refuses the rest (GOV-2.8).
+/// refuses the rest (GOV-2.8). What others share keeps nobody from remembering something else in private.
 fn weigh(
     request: &WriteRequest,
     facts: &GateFacts,
@@ -151,12 +157,17 @@ fn weigh(
     reliance: f64,
 ) -> Result<Finding, Refusal> {
     let lenient = facts.strictness < Strictness::Strict;
+    // Who leaves the tier open keeps it in private; who asks for both has both or nothing.
+    let stays_private = lenient && is_private(request, facts) && request.tier != TierWish::Both;
+    let harmless = |known: &Neighbour| (known.own && known.private) || (stays_private && known.of_another);
     let others: Vec<&Neighbour> = against
         .iter()
         .filter_map(|one| one.neighbour(facts))
-        .filter(|neighbour| !(lenient && neighbour.own && neighbour.private))
+        .filter(|neighbour| !(lenient && harmless(neighbour)))
         .collect();
-    let stays = |one: &Against| one.neighbour(facts).is_some_and(Neighbour::stays_beside);
+    let stays = |one: &Against| {
+        one.neighbour(facts).is_some_and(|one| one.stays_beside() || (stays_private && one.of_another))
+    };
     if others.is_empty() && against.iter().all(stays) {
         return Ok(Finding::Nothing);
     }

@@ -70,7 +70,7 @@ impl<'a> TenantCheck<'a> {
         let is_blank = has_log == Some(true) && self.log_is_blank();
         let is_empty = has_log == Some(false) || is_blank || size == Some(0);
         match &seen {
-            Seen::Known(witness) if witness.is_of_founding() && is_empty => {
+            Seen::Known(witness) if witness.is_of_founding() && is_empty && !self.has_lived() => {
                 self.faults.clear();
                 return Standing::Unfounded;
             }
@@ -125,6 +125,14 @@ impl<'a> TenantCheck<'a> {
 
     fn noted<T>(&mut self, found: Result<T, StartFault>) -> Option<T> {
         found.map_err(|fault| self.faults.push(fault)).ok()
+    }
+
+    /// Whether something is there that no founding leaves behind: a checkpoint, or a write that waited.
+    fn has_lived(&self) -> bool {
+        let (dir, tenant) = (self.dir, self.tenant);
+        let has_checkpoint = dir.checkpoint(tenant).exists() || dir.index_checkpoint(tenant).exists();
+        let kept = KeptStore::state(&dir.kept(tenant)).ok().flatten().unwrap_or_default();
+        has_checkpoint || kept.changes > 0
     }
 
     fn folder_is_empty(&self) -> bool {
@@ -319,6 +327,13 @@ impl<'a> TenantCheck<'a> {
         let log_path = self.dir.log(self.tenant);
         let witness_path = self.dir.witness(self.tenant);
         let witness = match seen {
+            Seen::Known(witness) if witness.is_of_founding() && grew_after_founding(store) => {
+                let place = witness_path.display();
+                self.lost_witness(format!(
+                    "{place} has seen nothing, and the logs go on after their founding"
+                ));
+                None
+            }
             Seen::Known(witness) => {
                 let mut heads = LogName::ALL.into_iter().filter_map(|log| Some((log, witness.head(log)?)));
                 let is_signed = heads.all(|(log, head)| founding.public_key.confirms(self.tenant, log, head));
@@ -400,6 +415,11 @@ impl<'a> TenantCheck<'a> {
             Ok(_) => {}
         }
     }
+}
+
+/// Whether a log has more heads than the one that its founding signs. One that cannot be read is refused elsewhere.
+fn grew_after_founding(store: &SqliteStore) -> bool {
+    LogName::ALL.iter().any(|log| store.heads(*log, 0, 2).is_ok_and(|heads| heads.len() > 1))
 }
 
 /// The highest number of a data key among the newest entries of both logs.

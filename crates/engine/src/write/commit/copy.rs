@@ -33,6 +33,12 @@ impl Maker<'_> {
             Err(refusal) if self.admitted.request().tier == TierWish::Both => return Err(refusal),
             Err(_) => return Ok(Copied::Nothing),
         };
+        // The copies of what is superseded give way as well.
+        let ended = items_of(self.tenant, &self.admitted.superseded(None));
+        let replaced = self.copies(std::iter::once(kept.item).chain(ended));
+        if !self.is_for_others(kept, &replaced) {
+            return Ok(Copied::Nothing);
+        }
         let unfit = self.facts.weighing.as_ref().is_some_and(|one| one.of_copy && !one.admitted);
         if copy.lacks_model || unfit {
             return Ok(Copied::Later);
@@ -42,9 +48,6 @@ impl Maker<'_> {
         if self.is_known(&content, &prints, &class, kept) {
             return Ok(Copied::Nothing);
         }
-        // The copies of what is superseded give way as well.
-        let ended = items_of(self.tenant, &self.admitted.superseded(None));
-        let replaced = self.copies(std::iter::once(kept.item).chain(ended));
         // One of another layer ends with it, and is continued by none.
         let first = replaced.iter().copied().find(|(_, head)| self.layer_of(*head) == Some(kept.layer));
         let displaced = replaced_heads(self.tenant, self.admitted.displaced());
@@ -70,6 +73,18 @@ impl Maker<'_> {
         record.agent_justification = record.agent_justification.map(|text| copy.chain.text(&text));
         let payload = self.admitted.payload(&canonical, sign(self.tenant, record)?);
         Ok(Copied::Now(Box::new((written, payload)), replaced))
+    }
+
+    /// Whether others are given a copy of a write that leaves the tier open. What takes the place of something that nobody else
+    /// has stays private, and what contradicts what others share is not said to them without a decision.
+    fn is_for_others(&self, kept: &WrittenVersion, copies: &[(ItemId, VersionId)]) -> bool {
+        if self.admitted.request().tier != TierWish::Auto {
+            return true;
+        }
+        let stays_private = !kept.parents.is_empty() && copies.is_empty();
+        let is_decided = self.facts.on_conflict.is_some() || self.facts.approval.is_some();
+        let against = &self.admitted.assessment().against;
+        !stays_private && (is_decided || !against.iter().any(|one| one.is_of_another(self.facts)))
     }
 
     fn layer_of(&self, version: VersionId) -> Option<Layer> {

@@ -85,6 +85,7 @@ class Weeks:
                 life.kill()
             if self.endpoint is not None:
                 self.endpoint.__exit__(None, None, None)
+        life.figures.counts["items that the oracle is unsure of"] = sum(item.unsure for item in life.oracle.items.values())
         life.figures.counts["seconds that it took"] = round(time.monotonic() - started)
         return life.figures
 

@@ -399,6 +399,8 @@ class Life:
     def retract(self, pair, item, reason="no longer needed"):
         self.ask(pair, "DELETE", f"/v1/items/{item.id}?reason={quote(reason)}")
         self.end(item.id)
+        if item.tier == "private" and item.twin:
+            self.end(item.twin)  # what others have of it goes with it
         self.figures.counts["items retracted by their authors"] += 1
 
     def pin(self, pair, item, reason="must not be lost"):

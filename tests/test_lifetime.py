@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from callers import Clock, new_caller, rfc3339
-from governed import novel
+from callers import Caller, Clock, admin, new_caller, rfc3339
+from governed import novel, triple
 from server import Server
 
 
@@ -33,6 +33,53 @@ def test_strict_keeps_the_lifetime_of_its_table(strict):
     _, bot = strict.pair()
     made = bot.supported(novel())
     assert bot.get(made["id"])["expires_at"] == rfc3339(strict.clock.now + timedelta(days=90))
+
+
+LIVES = {"PT1H": timedelta(hours=1), "P30D": timedelta(days=30)}
+
+
+@pytest.mark.parametrize("layer", ["episodic", "semantic"])
+@pytest.mark.parametrize("known, came, ends", [
+    (None, "PT1H", None), ("P30D", None, "P30D"), ("PT1H", "P30D", "P30D"), ("P30D", "PT1H", "P30D"), (None, None, None),
+])  # fmt: skip
+def test_a_merge_keeps_the_lifetime_of_what_is_known(clock, layer, known, came, ends):
+    """AM-1: what is merged into an item keeps that item's end, unless it names a ttl: then the later of the two holds, and no end is
+    the latest."""
+    ana, thing, made = new_caller(clock.server), novel(1), clock.now
+    body = {"text": f"{thing} is red", "triple": triple(thing, "colour", "red"), "layer": layer}
+    first = ana.write(**body, fields={"a": 1}, ttl=known)
+    status, merged, _ = ana.call("POST", "/v1/items", {**body, "fields": {"b": 2}, "ttl": came})
+    assert (status, merged["status"], merged["id"]) == (200, "merged", first["id"]), merged
+    assert ana.get(first["id"])["expires_at"] == (rfc3339(made + LIVES[ends]) if ends else None)
+    clock.advance(hours=2)
+    assert ana.get(first["id"])["fields"] == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("hours, back", [(0, True), (2, False)])
+@pytest.mark.parametrize("undo", ["rollback", "revert"])
+def test_what_is_past_its_lifetime_does_not_come_back(clock, undo, hours, back):
+    """AM-8: taking a version back leaves the item as if it had never been written: one before it whose lifetime is over does not come
+    back, and the answer says so; one that still lives comes back with its own end."""
+    ana, chief, began = new_caller(clock.server), admin(clock.server), clock.text
+    name = f"agent-{novel(1)}"
+    chief.ask("POST", "/v1/agents", {"name": name}, expect=201)
+    bot = Caller(clock.server, chief.ask("POST", "/v1/keys", {"user": ana.name, "agent": name}, expect=201)["key"])
+    ends = rfc3339(clock.now + timedelta(hours=1))
+    first = ana.write(text := novel(), ttl="PT1H")
+    bot.ask("PUT", f"/v1/items/{first['id']}", {"text": novel()}, expect=201)
+    clock.advance(hours=hours)
+    if undo == "rollback":
+        done = ana.ask("POST", f"/v1/items/{first['id']}:rollback", {"reason": "not so"})
+        assert done["status"] == ("rolled_back_with_reactivation" if back else "rolled_back_no_predecessor")
+    else:
+        clock.advance(seconds=1)
+        done = ana.ask("POST", f"/v1/agents/{name}:revert", {"since": began, "reason": "odd"})
+        assert (done["rolled_back"], done["retracted"]) == ((1, 0) if back else (0, 1)), done
+    if back:
+        item = ana.get(first["id"])
+        assert (item["text"], item["expires_at"]) == (text, ends)
+    else:
+        ana.refused("GET", f"/v1/items/{first['id']}", status=404, code="NOT_FOUND")
 
 
 def test_a_pin_outlasts_a_lifetime(clock):

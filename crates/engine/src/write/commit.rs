@@ -325,12 +325,12 @@ impl Maker<'_> {
 
     /// The write as it came, and what it becomes together with its twin: a version with both as parents (GOV-3.6).
     fn merge(&self, merged: &Merged) -> Result<Vec<(WrittenVersion, Payload)>, Refusal> {
-        let (lsn, twin_confidence, class) = {
+        let (twin, class) = {
             let views = self.tenant.shared.views.read();
             let twin = views.items.find_version(merged.into.version).ok_or_else(Refusal::not_found)?;
-            (twin.lsn, twin.confidence, views.items.class_of(twin).cloned())
+            (twin.clone(), views.items.class_of(twin).cloned())
         };
-        let (_, before) = content(self.tenant, lsn)?;
+        let (_, before) = content(self.tenant, twin.lsn)?;
         let came = self.written(Operation::Insert, Vec::new());
         let record = self.record(&came, self.admitted.content(), self.evidence());
         let came_payload = self.admitted.payload(self.admitted.content(), sign(self.tenant, record)?);
@@ -340,7 +340,11 @@ impl Maker<'_> {
         both.token = self.tenant.fingerprint(&[b"merge", both.version.as_bytes()]);
         both.request = None;
         both.prints = self.prints_of(&merged.content);
-        both.confidence = came.confidence.max(twin_confidence);
+        both.confidence = came.confidence.max(twin.confidence);
+        both.expires_at = match self.admitted.request().ttl {
+            Some(_) => later_end(twin.expires_at, came.expires_at),
+            None => twin.expires_at,
+        };
         if let Some(class) = class {
             both.agents = united(&both.agents, &class.agents);
             both.resources = united(&both.resources, &class.resources);
@@ -504,6 +508,11 @@ fn united<T: Ord + Copy>(a: &[T], b: &[T]) -> Vec<T> {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// The later of two ends of a lifetime; none is the latest (AM-1).
+fn later_end(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    Some(one?.max(other?))
 }
 
 fn no_form() -> Refusal {

@@ -180,18 +180,24 @@ def test_hold_survives_a_restart_and_ends_by_itself(alone):
     assert holds(world, bot) == []
 
 
-def test_contradicting_what_others_share_by_the_handful_holds_a_pair(alone):
-    """AM-5: four of twenty writes against another user's shared facts are refused and no more; with the fifth the pair is held. The
-    same about one's own facts is what facts do."""
-    world = alone("standard")
+def quarrel(world, count=8):
+    """Two pairs that share, of which the first has shared where some people live: the pairs, and the names."""
     (ana, bot), (ben, liar) = world.pair(), world.pair()
     for user in ana, ben:
         world.policy_set(f"share-{user.name}", kind="write_shared", scope={"user": user.name}, share="on")
         for agent in bot.agent, liar.agent:
             world.chief.call("PUT", f"/v1/edges/ua/{user.name}/{agent}", {})
-    names = [novel(1).capitalize() for _ in range(6)]
+    names = [novel(1).capitalize() for _ in range(count)]
     for name in names:
         committed(bot.send(f"{name} lives in Berlin.", tier="shared"))
+    return bot, liar, names
+
+
+def test_contradicting_what_others_share_by_the_handful_holds_a_pair(alone):
+    """AM-5: four of twenty writes against another user's shared facts are refused and no more; with the fifth the pair is held. The
+    same about one's own facts is what facts do."""
+    world = alone("standard")
+    bot, liar, names = quarrel(world, 6)
     for name in names:
         committed(bot.send(f"{name} lives in Paris.", tier="shared", on_conflict="supersede"))
     assert holds(world, bot) == [], "one's own facts change"
@@ -204,6 +210,53 @@ def test_contradicting_what_others_share_by_the_handful_holds_a_pair(alone):
     [hold] = holds(world, liar)
     assert hold["reason"] == "contradictions and many of them against what others share", hold
     assert liar.held(novel())["code"] == "ANOMALY"
+
+
+def test_private_notes_against_what_others_share_hold_nobody(alone):
+    """AM-5: what a pair keeps to itself crowds nobody out: eight private notes against what others share, the first writes of their
+    namespace, are no two signs."""
+    world = alone("standard")
+    _, liar, names = quarrel(world)
+    for name in names:
+        liar.commits(f"{name} lives in Rome.", tier="private", on_conflict="keep_both")
+    assert holds(world, liar) == []
+    liar.commits(novel())
+
+
+@pytest.mark.parametrize("wish", ["supersede", "review", "keep_both"])
+def test_contradictions_that_wait_for_a_person_count(alone, wish):
+    """AM-5: a write against what others share speaks against it whatever it asks for: the fifth that is held for review holds the pair."""
+    world = alone("standard")
+    _, liar, names = quarrel(world)
+    for name in names[:5]:
+        assert liar.held(f"{name} lives in Rome.", tier="shared", on_conflict=wish)["code"] == "CONTRADICTION"
+    [hold] = holds(world, liar)
+    assert hold["reason"] == "contradictions and many of them against what others share", hold
+
+
+@pytest.mark.parametrize("wish", ["supersede", "reject"])
+def test_contradictions_are_known_after_a_restart(alone, wish):
+    """AM-5: four writes against what others share, held or refused, and four more after a restart hold the pair; what was looked at
+    counts no more, after a restart neither."""
+    world = alone("standard")
+    _, liar, names = quarrel(world, 9)
+
+    def lie(name):
+        liar.send(f"{name} lives in Rome.", tier="shared", on_conflict=wish)
+
+    for name in names[:4]:
+        lie(name)
+    assert holds(world, liar) == []
+    world.restart()
+    for name in names[4:8]:
+        lie(name)
+    [hold] = holds(world, liar)
+    assert hold["reason"] == "contradictions and many of them against what others share", hold
+    world.clock.advance(minutes=1)
+    world.chief.ask("POST", f"/v1/agents/{liar.name}:resume", {"reason": "looked at it"})
+    world.restart()
+    lie(names[8])
+    assert holds(world, liar) == []
 
 
 @pytest.mark.parametrize("by", ["admin", "admin for the user", "owner"])

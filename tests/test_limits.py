@@ -6,7 +6,7 @@ import time
 import pytest
 
 from callers import Caller, new_caller
-from governed import eventually, novel
+from governed import committed, eventually, novel, refusal
 from server import Server
 
 BATCH = {"Content-Type": "application/x-ndjson"}
@@ -65,6 +65,24 @@ def test_batch_obeys_the_budget(alone):
     lines = bot.batch(bodies)
     assert [line["status"] for line in lines] == ["committed"] * 10 + ["rejected"] * 2, lines
     assert {line["code"] for line in lines[10:]} == {"WRITE_BUDGET_EXCEEDED"}
+
+
+def test_working_memory_has_a_rate(alone):
+    """AM-7: working memory is in no log, so that over its rate nothing can wait: the write is refused with the time when there is room.
+    What is there already counts once; `allowance` tells of the rate as of any other."""
+    world = alone("standard", writes_per_minute="[2,3000,600,60,20]")
+    ana, bot = world.pair()
+    text = novel()
+    for words in text, text, novel():
+        assert bot.send(words, layer="working")[0] in (200, 201)
+    refused = bot.send(novel(), layer="working")
+    refusal(refused, 429, "RATE_EXCEEDED", "preflight")
+    assert int(refused[2]["retry-after"]) == 60 and bot.kept() == []
+    assert committed(bot.send(novel()))
+    world.clock.advance(seconds=60)
+    assert bot.send(novel(), layer="working")[0] == 201
+    shown = bot.ask("GET", "/v1/whoami")["limits"]["writes_per_minute"]
+    assert {"layer": "working", "used": 1, "limit": 2} in shown, shown
 
 
 def test_whoever_may_import_has_no_rate(alone):

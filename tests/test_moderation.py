@@ -247,6 +247,17 @@ def test_moderation_over_grpc_and_on_the_command_line(team, bin):
     assert cli.json("retract", item, "--reason", "poison")["status"] == "retracted"
 
 
+def test_suspended_agent_writes_no_working_memory(team):
+    """AM-22: a suspended agent changes nothing at all, working memory included."""
+    made = team.one.write(unique("At hand"), layer="working")["id"]
+    team.chief.ask("POST", f"/v1/agents/{team.agent_id}:suspend", {"reason": "odd"})
+    refused = {"status": 403, "code": "WRITES_SUSPENDED"}
+    team.one.refused("POST", "/v1/items", {"text": unique("More"), "layer": "working"}, **refused)
+    team.one.refused("PUT", f"/v1/items/{made}", {"text": unique("Else")}, **refused)
+    team.one.refused("DELETE", f"/v1/items/{made}?reason=x", **refused)
+    assert team.one.get(made)["status"] == "active"
+
+
 def test_a_suspension_says_who_when_and_why(team, bin):
     """Who suspended an agent, when and why shows in the list, on its own, over gRPC, on the command line, in the console's figures and in
     the metrics; one command ends it; a restart changes nothing."""

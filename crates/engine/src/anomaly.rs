@@ -3,26 +3,26 @@
 //! them under `strict`.
 //!
 //! Invariant (habits follow from the log): what a pair usually does is counted in memory and counted again from the log where
-//! it is not there, so a restart or a full table forgets nothing but the last few refusals. A hold itself is an entry.
+//! it is not there, so a restart or a full table forgets nothing. A hold itself is an entry.
 
 mod habit;
+mod past;
 
 use crate::Call;
 use crate::notice::{Notice, PairNotice};
-use crate::read::content;
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
 use crate::write::Asked;
 pub(crate) use habit::Opposes;
 use habit::{Habit, PlaceHabit, classes_of};
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use tabellion_core::access::Caller;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{GateName, Strictness};
-use tabellion_core::id::{AgentId, UserId};
+use tabellion_core::id::{AgentId, UserId, VersionId};
 use tabellion_core::item::{Content, Layer};
-use tabellion_core::log::{Actor, AnomalySignal, Event, Lsn, PairAction, PairHold};
+use tabellion_core::log::{Actor, AnomalySignal, Event, PairAction, PairHold};
 use tabellion_core::time::{Period, Timestamp};
 
 /// How many of the signals are an anomaly.
@@ -33,12 +33,6 @@ const HELD_FOR: Period = Period::from_days(1);
 const PAIRS_MAX: usize = 1_024;
 /// Layers and namespaces of one pair, likewise.
 const PLACES_MAX: usize = 32;
-/// Versions of an agent that are looked through for those of a pair.
-const LOOK_BACK: usize = 20_000;
-/// Versions of a pair that its pace is counted from.
-const PACE_VERSIONS: usize = 5_000;
-/// Versions of a pair in one place that its topics are counted from.
-const TOPIC_VERSIONS: usize = 300;
 
 type Pair = (UserId, AgentId);
 
@@ -47,6 +41,12 @@ type Pair = (UserId, AgentId);
 struct Place {
     layer: Layer,
     namespace: String,
+}
+
+impl Place {
+    fn of(asked: &Asked) -> Self {
+        Self { layer: asked.request.layer, namespace: asked.request.namespace.clone() }
+    }
 }
 
 /// What pairs usually do.
@@ -130,13 +130,44 @@ fn is_watched(tenant: &Tenant, call: &Call, strictness: Strictness) -> bool {
 
 /// Counts a write as it arrives, whatever becomes of it.
 pub(crate) fn arrive(tenant: &Tenant, call: &Call, asked: &Asked) {
+    recall(tenant, call, asked);
+    if is_watched(tenant, call, asked.strictness) {
+        let _known_by_now = tenant.habits.arrive(pair_of(&call.caller), tenant.now());
+    }
+}
+
+/// Counts again what a pair usually does where that is not in memory: before a write is judged, so that it is not counted twice.
+pub(crate) fn recall(tenant: &Tenant, call: &Call, asked: &Asked) {
+    let pair = pair_of(&call.caller);
     if !is_watched(tenant, call, asked.strictness) {
         return;
     }
-    let (pair, now) = (pair_of(&call.caller), tenant.now());
-    if tenant.habits.arrive(pair, now).is_none() {
-        tenant.habits.put_pair(pair, pace_from_log(tenant, pair));
-        let _known_by_now = tenant.habits.arrive(pair, now);
+    if !tenant.habits.knows(pair) {
+        tenant.habits.put_pair(pair, past::pace(tenant, pair));
+    }
+    let place = Place::of(asked);
+    if !tenant.habits.knows_place(pair, &place) {
+        let counted = past::habit(tenant, call, &place);
+        tenant.habits.put_place(pair, &place, counted);
+    }
+}
+
+/// What a write speaks against, given whether the gates found that it does, and the versions that they named. A note that stays
+/// private crowds nobody out, whatever it says of what others share.
+pub(crate) fn opposes(
+    tenant: &Tenant,
+    call: &Call,
+    asked: &Asked,
+    (found, against): (bool, &[VersionId]),
+) -> Opposes {
+    let views = tenant.shared.views.read();
+    let is_of_others = |version: &VersionId| {
+        views.items.find_version(*version).is_some_and(|known| known.owner != call.caller.user())
+    };
+    match found || !against.is_empty() {
+        true if asked.is_for_others() && against.iter().any(is_of_others) => Opposes::OtherUsers,
+        true => Opposes::Known,
+        false => Opposes::Nothing,
     }
 }
 
@@ -148,17 +179,8 @@ pub(crate) async fn watch(tenant: &Tenant, call: &Call, asked: &Asked, opposes: 
     {
         return;
     }
-    let request = &asked.request;
-    let place = Place { layer: request.layer, namespace: request.namespace.clone() };
-    if !tenant.habits.knows(pair) {
-        tenant.habits.put_pair(pair, pace_from_log(tenant, pair));
-    }
-    if !tenant.habits.knows_place(pair, &place) {
-        let counted = topics_from_log(tenant, pair, &place);
-        tenant.habits.put_place(pair, &place, counted);
-    }
-    let seen = (words_of(&request.content), opposes);
-    let signals = tenant.habits.observe(pair, &place, seen, now).unwrap_or_default();
+    let seen = (words_of(&asked.request.content), opposes);
+    let signals = tenant.habits.observe(pair, &Place::of(asked), seen, now).unwrap_or_default();
     if signals.len() >= SIGNALS_MIN {
         let action =
             if asked.strictness == Strictness::Strict { PairAction::Suspend } else { PairAction::Hold };
@@ -229,44 +251,4 @@ pub(crate) fn not_suspended(tenant: &Tenant, call: &Call) -> Result<(), Refusal>
     );
     let refusal = Refusal::new(Code::WritesSuspended, message).at(GateName::Preflight);
     Err(refusal.retry_after(standing.hold.until.since(now)))
-}
-
-/// The log positions of a pair's own writes, newest first, and when each was made.
-fn written_by(
-    tenant: &Tenant,
-    (user, agent): Pair,
-    place: Option<&Place>,
-    most: usize,
-) -> Vec<(Lsn, Timestamp)> {
-    let views = tenant.shared.views.read();
-    let items = &views.items;
-    let written = items.written_by(agent).rev().take(LOOK_BACK);
-    let own = written.filter(|version| version.owner == user && version.origin.is_none());
-    let here = own.filter(|version| {
-        place.is_none_or(|place| {
-            version.layer == place.layer && items.namespace_of(version) == place.namespace
-        })
-    });
-    here.take(most).map(|version| (version.lsn, version.time)).collect()
-}
-
-/// How fast a pair wrote, counted from the log.
-fn pace_from_log(tenant: &Tenant, pair: Pair) -> Habit {
-    let mut minutes: BTreeMap<u64, u64> = BTreeMap::new();
-    for (_, time) in written_by(tenant, pair, None, PACE_VERSIONS) {
-        *minutes.entry(habit::minute_of(time)).or_default() += 1;
-    }
-    Habit::of_minutes(&minutes)
-}
-
-/// What a pair wrote about in a place, counted from the log.
-fn topics_from_log(tenant: &Tenant, pair: Pair, place: &Place) -> PlaceHabit {
-    let mut counted = PlaceHabit::default();
-    for (lsn, _) in written_by(tenant, pair, Some(place), TOPIC_VERSIONS).into_iter().rev() {
-        // What was destroyed or cannot be read counts as not written.
-        if let Ok((content, _)) = content(tenant, lsn) {
-            counted.recount(words_of(&content));
-        }
-    }
-    counted
 }

@@ -1,5 +1,6 @@
 //! How much an agent may write: rates by layer, budgets by session (GOV-1.9, 11.1).
 
+use crate::kept::Wait;
 use crate::reply::{Allowance, Used, WriteStatus, Written};
 use crate::tenant::Tenant;
 use crate::write::Turn;
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 use tabellion_core::access::{Caller, Power};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Refusal};
-use tabellion_core::gate::{GateName, WriteRequest};
+use tabellion_core::gate::{Force, GateName, Strictness, WriteRequest};
 use tabellion_core::id::{AgentId, UserId};
 use tabellion_core::item::Layer;
 use tabellion_core::time::{Period, Timestamp};
@@ -124,6 +125,26 @@ pub(crate) fn count_once(tenant: &Tenant, place: Option<Place>, written: Option<
     }
 }
 
+/// Whether a caller's writes to a layer are held to a rate and a budget.
+pub(crate) fn is_paced(call: &Call, strictness: Strictness, layer: Layer) -> bool {
+    strictness.rules(layer).flow == Force::Stops && !is_exempt(&call.caller)
+}
+
+/// Takes a place within the rate of a layer, where there is one; or says what the write has to wait for.
+pub(crate) fn take_room(
+    tenant: &Tenant,
+    call: &Call,
+    strictness: Strictness,
+    layer: Layer,
+) -> Result<Option<Place>, Wait> {
+    if !is_paced(call, strictness, layer) {
+        return Ok(None);
+    }
+    let (pair, rate) = ((call.caller.user(), call.caller.agent()), tenant.governance.rate(layer));
+    let taken = tenant.rates.take(pair, layer, rate, tenant.now());
+    taken.map(Some).map_err(|free_at| Wait::for_room(free_at, layer, rate))
+}
+
 /// The fingerprint of an agent's session, where the write names one.
 pub(crate) fn session(tenant: &Tenant, call: &Call, request: &WriteRequest) -> Option<Hash> {
     request.session_id.as_ref().map(|session| session_of(tenant, &call.caller, session))
@@ -154,8 +175,7 @@ pub(crate) fn allowance(
     });
     Ok(Allowance {
         exempt: is_exempt(caller),
-        // What is in the working layer is in no log and counts towards no rate.
-        rates: Layer::ALL.iter().filter(|layer| **layer != Layer::Working).map(rate).collect(),
+        rates: Layer::ALL.iter().map(rate).collect(),
         session,
         session_max: governance.budget,
         queued: Used { used: kept::waiting_of(tenant, caller)?, limit: governance.deferrals_max },

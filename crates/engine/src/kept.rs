@@ -1,7 +1,10 @@
 //! Writes that are not memory: those put off, which are tried again unaided, and those refused, which their authors can read
 //! back and open again (GOV-1.6, D1, D3).
 
+mod found;
 mod queue;
+
+pub(crate) use found::{Queued, RefusedWrite, ids, queued, refused_by_gates};
 
 use crate::flow::Pace;
 use crate::owed::{Owed, Standing};
@@ -366,6 +369,7 @@ fn refused_write(
     refusal: &Refusal,
 ) -> KeptWrite {
     let now = tenant.now();
+    let against = refusal.in_the_way.iter().flat_map(|way| &way.against);
     let body = json!({
         "write": draft.to_body(),
         "item": draft.item,
@@ -373,6 +377,7 @@ fn refused_write(
         "gate": refusal.gate.map(GateName::as_str),
         "code": refusal.code.as_str(),
         "message": refusal.message,
+        "against": against.map(|one| one.known.version.to_string()).collect::<Vec<_>>(),
     });
     KeptWrite {
         id: *id.as_bytes(),
@@ -398,15 +403,6 @@ pub(crate) async fn list(tenant: &Tenant, call: &Call) -> Result<Vec<KeptReply>,
             .collect()
     });
     tenant.read_done(call, "list_writes", Vec::new(), result).await
-}
-
-/// The ids of the caller's kept writes that begin so.
-pub(crate) fn ids(tenant: &Tenant, call: &Call, prefix: &str) -> Result<Vec<String>, Refusal> {
-    let author = author_bytes(&call.caller);
-    let rows = tenant.kept.store.of_author(&author, PAGE).map_err(|error| storage(&error))?;
-    let now = tenant.now();
-    let kept = rows.iter().filter(|kept| kept.due.is_some() || kept.ends > now);
-    Ok(kept.map(id_of).filter(|id| id.starts_with(prefix)).collect())
 }
 
 fn id_of(kept: &KeptWrite) -> String {
@@ -514,7 +510,10 @@ async fn retry_all(tenant: &Arc<Tenant>, due: Vec<KeptWrite>) {
         let tenant = Arc::clone(tenant);
         trying.spawn(async move {
             for kept in own {
-                retry(&tenant, kept).await;
+                // Somebody may have ended it meanwhile.
+                if found::still_waits(&tenant, &kept).unwrap_or(true) {
+                    retry(&tenant, kept).await;
+                }
             }
         });
     }

@@ -9,8 +9,7 @@ mod feedback;
 mod findings;
 mod outside;
 
-use decide::end;
-pub(crate) use decide::{decide, promote, waiting_write};
+pub(crate) use decide::{as_sent, decide, end, promote, waiting_write};
 use edit::earlier_wording;
 pub(crate) use edit::{edit, ended, ending, give_way, is_same_operation, must_wait, why};
 pub(crate) use feedback::feedback;
@@ -144,16 +143,7 @@ fn staging(
 ) -> Result<Proposal, Refusal> {
     let (item, approvals) = {
         let views = tenant.shared.views.read();
-        let item = asked.request.replaces.and_then(|replaces| match replaces {
-            tabellion_core::gate::Replaces::Item(item) | tabellion_core::gate::Replaces::Superseded(item) => {
-                Some(item)
-            }
-            tabellion_core::gate::Replaces::SupersededVersion(version) => {
-                let version = views.items.find_version(version)?;
-                views.items.item_of(version).map(|item| item.id)
-            }
-        });
-        (item, views.policies.approvals())
+        (asked.changes(&views), views.policies.approvals())
     };
     let staged = StagedWrite {
         review,
@@ -365,9 +355,14 @@ impl Staged {
 
 /// What a write that waits would say; nothing if its content is gone.
 pub(crate) fn proposed(tenant: &Tenant, id: ReviewId) -> Option<Content> {
-    let lsn = tenant.shared.views.read().reviews.find(id)?.lsn;
-    let draft = Staged::read(tenant, lsn).ok()?.draft().ok()?;
-    Some(draft.check().ok()?.content)
+    let review = tenant.shared.views.read().reviews.find(id)?.clone();
+    said(tenant, &review).map(|(_, content)| content)
+}
+
+/// The namespace of a write that was held, and what it said; nothing if its content is gone.
+pub(crate) fn said(tenant: &Tenant, review: &Review) -> Option<(String, Content)> {
+    let request = Staged::read(tenant, review.lsn).ok()?.draft().ok()?.check().ok()?;
+    Some((request.namespace, request.content))
 }
 
 /// The class that a write that waits would be of, its namespace and its author, as things are now.

@@ -42,9 +42,7 @@ use crate::{Call, kept, review, rights, scribing, working};
 use std::sync::Arc;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::gate::{
-    Against, Force, GateFacts, GateName, Held, Judged, WriteDraft, WriteRequest, judge,
-};
+use tabellion_core::gate::{Against, GateFacts, GateName, Held, Judged, WriteDraft, WriteRequest, judge};
 use tabellion_core::id::{ItemId, ReviewId, VersionId};
 use tabellion_core::item::{Layer, Tier, TierWish};
 use tabellion_core::time::Timestamp;
@@ -107,7 +105,7 @@ async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner)
             Err(Failed::Early(unlogged()))
         }
         Ok(request) if request.layer == Layer::Working => {
-            working::write(tenant, call, request, trace).await.map_err(Failed::Early)
+            write_working(tenant, call, request, trace).await.map_err(Failed::Early)
         }
         Ok(request) => write_logged(tenant, call, request, body.clone(), manner).await,
         Err(refusal) => Err(Failed::Early(refusal)),
@@ -143,6 +141,22 @@ async fn accept(tenant: &Tenant, call: &Call, draft: WriteDraft, manner: Manner)
     }
     let refusal = conflict::with_texts(tenant, call, refusal);
     Err(kept::refused(tenant, call, &body, refusal).await)
+}
+
+/// Writes to working memory within the rate of that layer. It is in no log, so that beyond it nothing can wait.
+async fn write_working(
+    tenant: &Tenant,
+    call: &Call,
+    request: WriteRequest,
+    trace: Option<Hash>,
+) -> Result<Written, Refusal> {
+    flow::not_suspended(tenant, call)?;
+    let strictness = asked::strictness(tenant, &request);
+    let place = flow::take_room(tenant, call, strictness, request.layer)
+        .map_err(|full| full.refusal(tenant.now()))?;
+    let result = working::write(tenant, call, request, trace).await;
+    flow::count_once(tenant, place, result.as_ref().ok());
+    result
 }
 
 /// A held write cannot become one of the working layer: that is in no log, so both could be lost together.
@@ -195,22 +209,18 @@ async fn write_logged(
     if let Some(turn) = &mut turn {
         turn.comes().await;
     }
-    let flows = asked.strictness.rules(asked.request.layer).flow == Force::Stops;
-    let (mut place, mut budget) = (None, None);
-    if flows && !flow::is_exempt(&call.caller) {
-        budget = flow::take_budget(tenant, call, &asked.request)?;
-        let layer = asked.request.layer;
-        let rate = tenant.governance.rate(layer);
-        match tenant.rates.take((call.caller.user(), call.caller.agent()), layer, rate, tenant.now()) {
-            Ok(taken) => place = Some(taken),
-            Err(free_at) => {
-                // Those after it need not wait until it is kept.
-                drop(turn);
-                let wait = Wait::for_room(free_at, layer, rate);
-                return kept::put_off(tenant, call, &asked, wait).await.map_err(Failed::from);
-            }
+    let mut budget = match flow::is_paced(call, asked.strictness, asked.request.layer) {
+        true => flow::take_budget(tenant, call, &asked.request)?,
+        false => None,
+    };
+    let place = match flow::take_room(tenant, call, asked.strictness, asked.request.layer) {
+        Ok(place) => place,
+        Err(wait) => {
+            // Those after it need not wait until it is kept.
+            drop(turn);
+            return kept::put_off(tenant, call, &asked, wait).await.map_err(Failed::from);
         }
-    }
+    };
     let result = match judged(tenant, call, &mut asked, turn).await {
         Err(Failed::Early(refusal)) => match Wait::for_gate(&refusal, tenant.now()) {
             Some(wait) => return kept::put_off(tenant, call, &asked, wait).await.map_err(Failed::from),
@@ -230,26 +240,19 @@ async fn write_logged(
 /// What the gates found that a write speaks against, whatever became of it.
 fn opposes(tenant: &Tenant, call: &Call, asked: &Asked, result: &Result<Written, Failed>) -> Opposes {
     let (found, against): (bool, &[Against]) = match result {
-        Ok(Written { deferral: Some(deferral), .. }) => (deferral.code == Code::Contradiction, &[]),
         Ok(written) => {
+            let waits = written.deferral.as_ref().is_some_and(|one| one.code == Code::Contradiction);
             // What takes the place of a known statement unasked speaks against it; an announced change does not.
             let replaces = asked.request.replaces.is_none() && !written.superseded.is_empty();
-            (replaces, &written.against)
+            (waits || replaces, &written.against)
         }
         Err(Failed::Early(refusal) | Failed::Recorded(refusal)) => {
             let against = refusal.in_the_way.as_ref().map_or(&[] as &[Against], |way| &way.against);
             (refusal.code == Code::Contradiction, against)
         }
     };
-    let views = tenant.shared.views.read();
-    let is_of_others = |one: &Against| {
-        views.items.find_version(one.known.version).is_some_and(|known| known.owner != call.caller.user())
-    };
-    match (found, against.iter().any(is_of_others)) {
-        (_, true) => Opposes::OtherUsers,
-        (false, false) if against.is_empty() => Opposes::Nothing,
-        (_, false) => Opposes::OwnUser,
-    }
+    let versions: Vec<VersionId> = against.iter().map(|one| one.known.version).collect();
+    anomaly::opposes(tenant, call, asked, (found, &versions))
 }
 
 /// Takes a write through the gates and commits or stages it. One that is looked at outside as well does not keep those

@@ -282,6 +282,14 @@ impl KeptStore {
         self.select("due <= ?1 ORDER BY due, made, id LIMIT ?2", params![micros(now), limit])
     }
 
+    /// The writes that are put off of an author's second half, which names the agent; the longest kept first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn waiting_for(&self, agent: &[u8; 16]) -> Result<Vec<KeptWrite>, StoreError> {
+        self.select("due IS NOT NULL AND substr(author, 17) = ?1 ORDER BY made, id", params![agent])
+    }
+
     /// Forgets a write.
     ///
     /// # Errors

@@ -29,6 +29,9 @@ pub struct HoldsView {
     /// Where that was last.
     #[n(2)]
     last_resumed: Lsn,
+    /// When the last hold on a pair ended or will end.
+    #[n(3)]
+    judged_from: BTreeMap<(AgentId, UserId), Timestamp>,
 }
 
 impl HoldsView {
@@ -50,6 +53,12 @@ impl HoldsView {
         of(None).max(of(Some(user)))
     }
 
+    /// From when on the writes of a pair are judged anew: the end of its last hold.
+    #[must_use]
+    pub fn judged_from(&self, user: UserId, agent: AgentId) -> Timestamp {
+        self.judged_from.get(&(agent, user)).copied().unwrap_or_default()
+    }
+
     /// Where somebody else last let any pair go on.
     #[must_use]
     pub const fn last_resumed(&self) -> Lsn {
@@ -62,8 +71,10 @@ impl HoldsView {
             self.holds.retain(|_, standing| entry.time < standing.hold.until);
             let standing = StandingHold { hold: hold.clone(), since: entry.time };
             self.holds.insert((hold.agent, hold.user), standing);
+            self.judged_from.insert((hold.agent, hold.user), hold.until);
         } else if let Event::PairReleased(pair) = &entry.event {
             self.holds.remove(&(pair.agent, pair.user));
+            self.judged_from.insert((pair.agent, pair.user), entry.time);
             // A user who ends a hold on their own writes does not thereby restore the reputation that others found wanting.
             if entry.actor.user != Some(pair.user) {
                 self.resumed.insert((pair.agent, Some(pair.user)), entry.time);
@@ -71,6 +82,8 @@ impl HoldsView {
             }
         } else if let Event::AgentResumed { agent: resumed } = &entry.event {
             self.holds.retain(|(agent, _), _| agent != resumed);
+            let ended = self.judged_from.iter_mut().filter(|((agent, _), _)| agent == resumed);
+            ended.for_each(|(_, from)| *from = entry.time.min(*from));
             self.resumed.insert((*resumed, None), entry.time);
             self.last_resumed = entry.lsn;
         }
@@ -109,5 +122,7 @@ mod tests {
         assert_eq!(apply(3, Event::PairReleased(UserAgentPair { user: ben, agent })), [why.clone(), None]);
         assert_eq!(apply(10, held(ben, 20)), [None, why]);
         assert_eq!(apply(11, Event::AgentResumed { agent }), [None, None]);
+        let judged_from = [ana, ben].map(|user| view.judged_from(user, agent).as_micros());
+        assert_eq!(judged_from, [10, 11], "by itself, and by a person");
     }
 }

@@ -162,8 +162,9 @@ impl Topics {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Opposes {
     Nothing,
-    /// What the same user wrote: a fact that changed, or a mistake.
-    OwnUser,
+    /// What is known: a fact of the same user that changed, a mistake, or a note that stays private.
+    Known,
+    /// For others to see, what other users share.
     OtherUsers,
 }
 
@@ -179,9 +180,9 @@ pub(super) struct PlaceHabit {
 }
 
 impl PlaceHabit {
-    /// Counts a write from the log as one of long ago.
-    pub(super) fn recount(&mut self, classes: Vec<u16>) {
-        self.push(Opposes::Nothing, classes);
+    /// Counts an earlier write, as it is on the disk.
+    pub(super) fn recount(&mut self, classes: Vec<u16>, opposes: Opposes) {
+        self.push(opposes, classes);
         let _counted = self.is_full() && self.is_off_topic();
     }
 
@@ -202,7 +203,7 @@ impl PlaceHabit {
         let count = |least: Opposes| self.recent.iter().filter(|(opposes, _)| *opposes >= least).count();
         // One's own facts change; to speak against what others know by the handful is a sign of its own, also of a newcomer.
         let against_others = count(Opposes::OtherUsers) > AGAINST_OTHERS_MAX;
-        if against_others || (self.is_full() && count(Opposes::OwnUser) > AGAINST_MAX) {
+        if against_others || (self.is_full() && count(Opposes::Known) > AGAINST_MAX) {
             signals.push(AnomalySignal::Contradictions);
         }
         if against_others {
@@ -276,7 +277,7 @@ mod tests {
         let said = classes("the harbour is calm");
         for (every, at_write) in [(3, Some(19)), (1, Some(19)), (4, None)] {
             let mut place = PlaceHabit::default();
-            let opposes = |number| if number % every == 0 { Opposes::OwnUser } else { Opposes::Nothing };
+            let opposes = |number| if number % every == 0 { Opposes::Known } else { Opposes::Nothing };
             let noticed = (0..200).position(|number| {
                 place.observe(said.clone(), opposes(number), at(0)) == [AnomalySignal::Contradictions]
             });
@@ -313,7 +314,7 @@ mod tests {
         let other = classes("kidney dialysis dosage protocol");
         let (mut lived, mut counted) = (PlaceHabit::default(), PlaceHabit::default());
         assert_eq!(signals(&mut lived, (0..130).map(|_| usual.clone())), []);
-        (0..130).for_each(|_| counted.recount(usual.clone()));
+        (0..130).for_each(|_| counted.recount(usual.clone(), Opposes::Nothing));
         for mut place in [lived, counted] {
             let found = signals(&mut place, (0..40).map(|_| other.clone()));
             assert_eq!(found.first(), Some(&AnomalySignal::TopicShift));

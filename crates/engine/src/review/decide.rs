@@ -120,7 +120,7 @@ async fn reject(
 }
 
 /// Closes a review without a commit.
-pub(super) async fn end(
+pub(crate) async fn end(
     tenant: &Tenant,
     call: &Call,
     review: &Review,
@@ -336,7 +336,7 @@ pub(crate) fn waiting_write(tenant: &Tenant, review: &Review) -> Result<Asked, R
 }
 
 /// The write as its author sent it, in the words that were looked at.
-pub(super) fn as_sent(
+pub(crate) fn as_sent(
     tenant: &Tenant,
     request_id: Option<String>,
     review: &Review,

@@ -15,12 +15,15 @@ use std::sync::Arc;
 use tabellion_core::canonical::{Hash, idempotency_token};
 use tabellion_core::claim::Claim;
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::gate::{Approval, Force, GateName, OnConflict, Strictness, WriteDraft, WriteRequest};
-use tabellion_core::id::ReviewId;
+use tabellion_core::gate::{
+    Approval, Force, GateName, OnConflict, Replaces, Strictness, WriteDraft, WriteRequest,
+};
+use tabellion_core::id::{ItemId, ReviewId};
 use tabellion_core::item::{Content, Tier};
 use tabellion_core::log::{Prints, Shaped};
 use tabellion_core::text::Analyser;
 use tabellion_core::time::Timestamp;
+use tabellion_core::view::Views;
 
 /// A write that has been read and found well formed, and how it is to be judged.
 pub(crate) struct Asked {
@@ -94,8 +97,7 @@ impl Asked {
         mut request: WriteRequest,
         owed: Option<Owed>,
     ) -> Result<Self, Refusal> {
-        let set = strictness(tenant, &request);
-        let strictness = request.write_policy.map_or(set, |asked| asked.max(set));
+        let strictness = strictness(tenant, &request);
         let on_conflict_policy = tenant.shared.views.read().policies.on_conflict(&request.namespace);
         let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
         let token = idempotency_token(&canonical, &call.caller.agent(), request.layer);
@@ -168,6 +170,21 @@ impl Asked {
         self.request.on_conflict.filter(may).or(set)
     }
 
+    /// Whether others would see it, or a copy of it.
+    pub(crate) const fn is_for_others(&self) -> bool {
+        self.copy.is_some() || matches!(self.tier, Tier::Shared)
+    }
+
+    /// The item that it says to change.
+    pub(crate) fn changes(&self, views: &Views) -> Option<ItemId> {
+        match self.request.replaces? {
+            Replaces::Item(item) | Replaces::Superseded(item) => Some(item),
+            Replaces::SupersededVersion(version) => {
+                views.items.item_of(views.items.find_version(version)?).map(|item| item.id)
+            }
+        }
+    }
+
     /// The review that it comes back from.
     pub(crate) fn review(&self) -> Option<ReviewId> {
         self.approval.as_ref().and_then(|approval| approval.review).or(self.promoted)
@@ -207,8 +224,13 @@ fn no_canonical_form() -> Refusal {
     Refusal::new(Code::SchemaInvalid, "the content has no canonical form").at(GateName::Schema)
 }
 
-/// The policy that writes of its namespace run under.
-fn strictness(tenant: &Tenant, request: &WriteRequest) -> Strictness {
+/// The policy that a write runs under: that of its namespace, or a stricter one that it asks for.
+pub(super) fn strictness(tenant: &Tenant, request: &WriteRequest) -> Strictness {
+    let set = strictness_of_namespace(tenant, request);
+    request.write_policy.map_or(set, |asked| asked.max(set))
+}
+
+fn strictness_of_namespace(tenant: &Tenant, request: &WriteRequest) -> Strictness {
     let set = tenant.shared.views.read().policies.strictness(&request.namespace);
     set.unwrap_or(tenant.governance.strictness)
 }
@@ -220,7 +242,7 @@ fn not_laxer(tenant: &Tenant, request: &WriteRequest) -> Result<(), Refusal> {
         let fault = Fault::new(path, Code::PolicyTooLax, format!("{set} or stricter")).found(asked);
         Err(Refusal::new(Code::PolicyTooLax, message).at(GateName::Preflight).with(vec![fault]))
     };
-    let set = strictness(tenant, request);
+    let set = strictness_of_namespace(tenant, request);
     if let Some(asked) = request.write_policy.filter(|asked| *asked < set) {
         let message = "a write may ask for a stricter policy, not for a laxer one".to_owned();
         return too_lax("/write_policy", set.as_str(), asked.as_str(), message);

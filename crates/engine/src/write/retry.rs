@@ -58,6 +58,7 @@ pub(crate) async fn again(
         flow::within_budget(tenant, call, &asked.request).map_err(Again::Refused)?;
     }
     flow::not_suspended(tenant, call).map_err(Again::Refused)?;
+    anomaly::recall(tenant, call, &asked);
     let result = judged(tenant, call, &mut asked, None).await;
     flow::count_once(tenant, place, result.as_ref().ok());
     anomaly::watch(tenant, call, &asked, opposes(tenant, call, &asked, &result)).await;

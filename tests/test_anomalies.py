@@ -212,13 +212,14 @@ def test_contradicting_what_others_share_by_the_handful_holds_a_pair(alone):
     assert liar.held(novel())["code"] == "ANOMALY"
 
 
-def test_private_notes_against_what_others_share_hold_nobody(alone):
+@pytest.mark.parametrize("fields", [{"tier": "private", "on_conflict": "keep_both"}, {}])
+def test_private_notes_against_what_others_share_hold_nobody(alone, fields):
     """AM-5: what a pair keeps to itself crowds nobody out: eight private notes against what others share, the first writes of their
     namespace, are no two signs."""
     world = alone("standard")
     _, liar, names = quarrel(world)
     for name in names:
-        liar.commits(f"{name} lives in Rome.", tier="private", on_conflict="keep_both")
+        assert "shared_id" not in liar.commits(f"{name} lives in Rome.", **fields)
     assert holds(world, liar) == []
     liar.commits(novel())
 

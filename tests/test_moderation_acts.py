@@ -265,6 +265,97 @@ def test_who_builds_on_a_lie_is_not_blamed(judged):
     assert hold["user"]["name"] == team.people[0].name
 
 
+def test_revert_for_everybody_blames_nobody_unless_it_says_so(judged, bin):
+    """AM-6: who takes back all that an agent wrote because of one user says nothing of what it wrote for the others: their writes are not
+    found false. With `found_false` they are, and with a user those of that user unless the caller says otherwise."""
+    team, name = judged, name_of(judged)
+    agent = f"/v1/agents/{name}"
+
+    def reverted(**more):
+        for caller in (team.one, team.two):
+            for _ in range(12):
+                shared(team, caller, novel())
+        done = team.chief.ask("POST", f"{agent}:revert", {"since": team.begin, "reason": "hacked", **more})
+        held = sorted(hold["user"]["name"] for hold in team.chief.ask("GET", agent).get("holds", []))
+        team.clock.advance(minutes=1)
+        team.chief.ask("POST", f"{agent}:resume", {"reason": "looked at it"})
+        team.clock.advance(minutes=1)
+        return done["retracted"], held
+
+    one, two = sorted(person.name for person in team.people)
+    assert reverted() == (24, [])
+    assert reverted(user=one, found_false=False) == (12, [])
+    assert reverted(found_false=True) == (36, [one, two])
+    for _ in range(12):
+        shared(team, team.two, novel())
+    cli = Cli(bin, team.server.url, team.server.key)
+    assert "12 retracted" in cli.out("revert", name, "--since", team.begin, "--reason", "false", "--found-false")
+    assert team.people[1].name in [hold["user"]["name"] for hold in team.chief.ask("GET", agent)["holds"]]
+
+
+def test_revert_ends_what_waits(alone, bin):
+    """AM-8: a revert ends the held and queued writes of the period as well: none becomes memory afterwards, each stays with its author as
+    refused with the reason, and the answer counts them; what others keep to themselves waits on."""
+    world = alone(policy="standard", writes_per_minute="[6000,3000,3,60,20]")
+    team = Team(world.server)
+    name, begin = name_of(team), world.clock.text
+    one, two = team.one, team.two
+    shared(team, one, novel())
+
+    def waits(caller, text, **fields):
+        status, answer, _ = caller.call("POST", "/v1/items", {"text": text, **fields})
+        assert status == 202, answer
+        return answer["pending_id"]
+
+    held, private = (
+        waits(caller, text := novel(), tier=tier, layer="semantic", evidence=[world.said(text)]) for caller, tier in ((one, "shared"), (two, "private"))
+    )
+    for caller in one, two:
+        while caller.call("POST", "/v1/items", {"text": novel(), "tier": "private"})[0] == 201:
+            pass
+    lie, secret = novel(), novel()
+    queued, kept = waits(one, lie, tier="shared"), waits(two, secret, tier="private")
+    begun = waits(one, novel(), tier="auto")
+    body, path = {"since": begin, "reason": "it was hacked"}, f"/v1/agents/{name}:revert"
+    world.clock.advance(seconds=1)
+    plan = team.chief.ask("POST", path, {**body, "dry_run": True})
+    assert (plan["held"], plan["queued"]) == (1, 2), plan
+    assert team.people[0].ask("GET", f"/v1/reviews/{held}")["state"] == "pending"
+    with GrpcCaller(world.server, world.server.key) as grpc:
+        message = grpc.call("RevertAgent", {"id": name, "since": begin, "reason": "r", "dry_run": True})
+        assert (message["held"], message["queued"]) == ("1", "2")
+    told = Cli(bin, world.server.url, world.server.key).out("revert", name, "--since", begin, "--reason", "it was hacked")
+    assert "1 held and 2 queued writes were ended" in told, told
+    review = team.people[0].ask("GET", f"/v1/reviews/{held}")
+    assert (review["state"], review["reason"]) == ("rejected", "it was hacked")
+    mine = {write["id"]: write for write in one.ask("GET", "/v1/writes")["writes"]}
+    for id in queued, begun:
+        write = one.ask("GET", f"/v1/writes/{id}")
+        assert (write["state"], write["code"]) == ("refused", "APPROVAL_REJECTED") and "it was hacked" in write["message"], mine
+    world.clock.advance(minutes=2)
+    eventually(lambda: secret in [found["text"] for found in two.search(secret)])
+    assert lie not in [found["text"] for caller in (one, two) for found in caller.search(lie)]
+    assert two.ask("GET", f"/v1/writes/{kept}", expect=404)
+    assert team.people[1].ask("GET", f"/v1/reviews/{private}")["state"] == "pending"
+    done = team.chief.ask("POST", path, body)
+    assert (done["held"], done["queued"]) == (0, 0)
+
+
+def test_revert_is_on_the_trail_before_it_begins(team):
+    """AM-8: the row of a revert is kept before anything is taken back, and another one says how it ended: a revert that left something is
+    not `ok`."""
+    begin, name = since(), name_of(team)
+    shared(team, team.two, unique("Theirs"))
+    path, body = f"/v1/agents/{name}:revert", {"since": begin, "reason": "odd"}
+    done = team.people[0].ask("POST", path, body)
+    assert len(done["skipped"]) == 1
+    outcomes = [row["outcome"] for row in rows(team.chief, "revert_agent")]
+    assert outcomes == ["incomplete", "begun"], outcomes
+    team.chief.ask("POST", path, {**body, "dry_run": True})
+    team.chief.ask("POST", path, body)
+    assert [row["outcome"] for row in rows(team.chief, "revert_agent")] == ["ok", "begun", "planned", *outcomes]
+
+
 def test_only_persons_with_the_power_see_contributors(team):
     """AM-8: an agent of an admin gets no moderator's view, and neither does a member."""
     item = shared(team, team.one, unique("Who may know"))

@@ -198,7 +198,8 @@ def test_what_was_moderated_waits_when_it_is_said_again(dispute):
     chief.ask("DELETE", f"/v1/items/{wrong}?reason=false")
     assert dispute.liar.commits(f"{label} 15 left the yard on time.", tier="shared"), "another label is another thing"
     world.restart()
-    assert dispute.liar.held(f"The {name} bridge is closed to lorries", tier="shared")["code"] == "MODERATED"
+    again = dispute.liar.held(f"The {name} bridge is closed to lorries", tier="shared")
+    assert again["code"] == "MODERATED"
     done = chief.ask("POST", f"/v1/reviews/{again['pending_id']}:decide", YES)
     assert done["status"] in ("committed", "merged")
 
@@ -212,6 +213,43 @@ def test_quarantined_statement_waits_until_it_is_released(dispute):
     dispute.world.chief.ask("POST", f"/v1/items/{item}:release", {"reason": "checked"})
     status, answer, _ = dispute.liar.send(lie[:-1] + " again.", tier="shared")
     assert answer.get("code") != "MODERATED", answer
+
+
+def test_statement_waits_however_much_was_moderated_since(alone):
+    """AM-8: the very words of a statement that was taken back wait also when many others were taken back after it."""
+    dispute = Dispute(alone("standard"))
+    lies = [f"The {novel(2)} bridge is closed." for _ in range(70)]
+    items = [dispute.liar.commits(lie, tier="shared")["id"] for lie in lies]
+    for item in items:
+        dispute.world.chief.ask("DELETE", f"/v1/items/{item}?reason=poison")
+    dispute.world.clock.advance(minutes=1)
+    dispute.world.chief.ask("POST", f"/v1/agents/{dispute.liar.name}:resume", {"reason": "looked at it"})
+    for lie in lies[0], lies[-1]:
+        assert dispute.liar.held(lie, tier="shared")["code"] == "MODERATED"
+        assert dispute.liar.held(lie, tier="auto")["code"] == "MODERATED"
+
+
+@pytest.mark.parametrize("act", ["retract", "quarantine"])
+def test_other_words_bring_no_moderated_copy_back(dispute, act):
+    """AM-8: when a moderator took the shared copy of an item out, a change of the item itself waits before others are given a copy anew,
+    in whatever words. Once somebody said yes, it is changed as any other."""
+    made = dispute.liar.commits(f"The {novel(2)} bridge is closed.", tier="auto")
+    chief, copy = dispute.world.chief, made["shared_id"]
+    if act == "retract":
+        chief.ask("DELETE", f"/v1/items/{copy}?reason=poison")
+    else:
+        chief.ask("POST", f"/v1/items/{copy}:quarantine", {"reason": "doubtful"})
+    path, text = f"/v1/items/{made['id']}", f"Nobody crosses at {novel(3)} any more."
+    dispute.liar.ask("PATCH", path, {"text": text}, expect=201)
+    assert dispute.reader.found(text) == []
+    text = f"Nobody walks over {novel(3)} any more."
+    status, held, _ = dispute.liar.call("PATCH", path, {"text": text, "tier": "both"})
+    assert (status, held.get("code")) == (202, "MODERATED"), held
+    assert dispute.reader.found(text) == []
+    done = chief.ask("POST", f"/v1/reviews/{held['pending_id']}:decide", YES)
+    assert dispute.reader.found(text) == [done["shared_id"]]
+    status, done, _ = dispute.liar.call("PATCH", path, {"text": f"{novel(3)} is a good place."})
+    assert (status, done.get("status")) == (201, "committed"), done
 
 
 def test_ones_own_clearing_up_holds_nothing(dispute):

@@ -110,7 +110,14 @@ fn entries() -> Vec<(&'static str, Entry)> {
         ("key_issued", entry(5, actor(), Event::KeyIssued(issued), None)),
         ("key_revoked", entry(6, actor(), Event::KeyRevoked { key: KeyId::from_bytes([11; 16]) }, None)),
         ("version_written", entry(300, actor(), Event::VersionWritten(written), sealed)),
-        ("version_retracted", entry(301, actor(), Event::VersionRetracted { item, version }, sealed)),
+        (
+            "version_retracted",
+            entry(301, actor(), Event::VersionRetracted { item, version, found_false: None }, sealed),
+        ),
+        (
+            "version_retracted_without_blame",
+            entry(301, actor(), Event::VersionRetracted { item, version, found_false: Some(false) }, sealed),
+        ),
         ("version_expired", entry(302, Actor::SERVER, Event::VersionExpired { item, version }, None)),
         ("item_pinned", entry(303, actor(), Event::ItemPinned { item }, None)),
         ("item_unpinned", entry(304, actor(), Event::ItemUnpinned { item }, None)),

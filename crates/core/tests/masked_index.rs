@@ -339,7 +339,7 @@ proptest! {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&1u64.to_be_bytes());
         let (item, version) = (ItemId::from_bytes(bytes), VersionId::from_bytes(bytes));
-        world.append(Event::VersionRetracted { item, version }, &Opened::Nothing);
+        world.append(Event::VersionRetracted { item, version, found_false: None }, &Opened::Nothing);
         texts.remove(0);
         prop_assert_eq!((counted(&world).texts, counted(&world).words), (texts.len() as u64, sum(&texts)));
     }

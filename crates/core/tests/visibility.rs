@@ -221,7 +221,10 @@ impl World {
             Step::Retract { nth } if self.items > 0 => {
                 let item = nth % self.items;
                 let (id, version) = ids(item);
-                self.append(Event::VersionRetracted { item: id, version }, &Opened::Nothing);
+                self.append(
+                    Event::VersionRetracted { item: id, version, found_false: None },
+                    &Opened::Nothing,
+                );
                 self.oracle.0.push(Fact::Retracted { at: next, item });
             }
             Step::Retract { .. } => {}

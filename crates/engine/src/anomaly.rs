@@ -152,22 +152,21 @@ pub(crate) fn recall(tenant: &Tenant, call: &Call, asked: &Asked) {
     }
 }
 
-/// What a write speaks against, given whether the gates found that it does, and the versions that they named. A note that stays
-/// private crowds nobody out, whatever it says of what others share.
+/// What a write speaks against, given whether others would see it, whether it speaks against something that is not named, and the
+/// versions that are. A note that stays private crowds out nothing of what others share, whatever it says of it.
 pub(crate) fn opposes(
     tenant: &Tenant,
     call: &Call,
-    asked: &Asked,
+    is_for_others: bool,
     (found, against): (bool, &[VersionId]),
 ) -> Opposes {
     let views = tenant.shared.views.read();
-    let is_of_others = |version: &VersionId| {
-        views.items.find_version(*version).is_some_and(|known| known.owner != call.caller.user())
-    };
-    match found || !against.is_empty() {
-        true if asked.is_for_others() && against.iter().any(is_of_others) => Opposes::OtherUsers,
-        true => Opposes::Known,
-        false => Opposes::Nothing,
+    let owners = against.iter().filter_map(|version| views.items.find_version(*version)).map(|one| one.owner);
+    let (own, others): (Vec<UserId>, Vec<UserId>) = owners.partition(|owner| *owner == call.caller.user());
+    match (is_for_others && !others.is_empty(), found || !own.is_empty()) {
+        (true, _) => Opposes::OtherUsers,
+        (false, true) => Opposes::OwnUser,
+        (false, false) => Opposes::Nothing,
     }
 }
 

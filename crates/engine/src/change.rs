@@ -26,8 +26,9 @@ const ATTEMPTS_MAX: usize = 16;
 pub(crate) enum Change {
     Retract,
     Rollback(Option<String>),
-    /// Takes the head back if it is one of these, to the newest version before it that is none of them.
-    Revert(Arc<BTreeSet<VersionId>>),
+    /// Takes the head back if it is one of these, to the newest version before it that is none of them; and whether that says
+    /// that it was false.
+    Revert(Arc<BTreeSet<VersionId>>, bool),
     Pin,
     Unpin,
 }
@@ -37,7 +38,7 @@ impl Change {
         match self {
             Self::Retract => "retract",
             Self::Rollback(_) => "rollback",
-            Self::Revert(_) => "revert",
+            Self::Revert(..) => "revert",
             Self::Pin => "pin",
             Self::Unpin => "unpin",
         }
@@ -48,7 +49,7 @@ impl Change {
     /// Whether a moderator may do it to what others share.
     const fn is_for_moderators(&self) -> bool {
         match self {
-            Self::Retract | Self::Revert(_) => true,
+            Self::Retract | Self::Revert(..) => true,
             Self::Rollback(_) | Self::Pin | Self::Unpin => false,
         }
     }
@@ -198,21 +199,21 @@ fn plan(
                 Some((_, head)) => head,
                 None => return Err(without_head(&views, item, &predicate, at)),
             },
-            Change::Retract | Change::Revert(_) | Change::Pin | Change::Unpin => {
+            Change::Retract | Change::Revert(..) | Change::Pin | Change::Unpin => {
                 views.items.visible_head(item, &predicate, at).ok_or_else(Refusal::not_found)?.1
             }
         };
         if !call.caller.moderates() {
             crate::write::contributed(head, &predicate)?;
-            let retracts = matches!(change, Change::Retract | Change::Revert(_));
+            let retracts = matches!(change, Change::Retract | Change::Revert(..));
             crate::rights::may_change(&views, &call.caller, head, (retracts, at))?;
             if let Some(class) = views.items.class_of(head) {
                 crate::rights::may_write(&views, &call.caller, class, at)?;
             }
         }
         let before = match change {
-            Change::Revert(tainted) if !tainted.contains(&head.id) => return Err(not_the_head()),
-            Change::Revert(tainted) => untainted(&views, head, (tainted, &predicate), at),
+            Change::Revert(tainted, _) if !tainted.contains(&head.id) => return Err(not_the_head()),
+            Change::Revert(tainted, _) => untainted(&views, head, (tainted, &predicate), at),
             Change::Retract | Change::Rollback(_) | Change::Pin | Change::Unpin => {
                 predecessor(&views, head, at)
             }
@@ -221,7 +222,7 @@ fn plan(
             Change::Retract => copy_to_take_back(&views, item, None, at),
             Change::Rollback(_) => copy_to_take_back(&views, item, before.as_ref(), at),
             // A revert takes the copies back by themselves.
-            Change::Revert(_) | Change::Pin | Change::Unpin => None,
+            Change::Revert(..) | Change::Pin | Change::Unpin => None,
         };
         (head.clone(), before, copy)
     };
@@ -229,14 +230,18 @@ fn plan(
         let payload = reason.map(|reason| Payload::Reason(reason.to_owned()));
         tenant.draft(call.caller.actor(), event, payload.as_ref())
     };
-    let retract = || draft(Event::VersionRetracted { item, version: head.id }, reason);
+    let found_false = match change {
+        Change::Revert(_, found_false) => Some(*found_false),
+        Change::Retract | Change::Rollback(_) | Change::Pin | Change::Unpin => None,
+    };
+    let retract = || draft(Event::VersionRetracted { item, version: head.id, found_false }, reason);
     let (status, version, mut drafts) = match change {
         Change::Retract => (ChangeStatus::Retracted, head.id, vec![retract()?]),
         Change::Pin => (ChangeStatus::Pinned, head.id, vec![draft(Event::ItemPinned { item }, reason)?]),
         Change::Unpin => {
             (ChangeStatus::Unpinned, head.id, vec![draft(Event::ItemUnpinned { item }, reason)?])
         }
-        Change::Rollback(_) | Change::Revert(_) => match &predecessor {
+        Change::Rollback(_) | Change::Revert(..) => match &predecessor {
             None => (ChangeStatus::RolledBackNoPredecessor, head.id, vec![retract()?]),
             Some(before) => {
                 let (version, restored) = restore(tenant, call, item, before, &head)?;
@@ -247,7 +252,7 @@ fn plan(
     let mut heads = vec![(item, head.id)];
     if let Some(copy) = copy {
         heads.push((copy.item, copy.head.id));
-        let event = Event::VersionRetracted { item: copy.item, version: copy.head.id };
+        let event = Event::VersionRetracted { item: copy.item, version: copy.head.id, found_false };
         drafts.push(draft(event, reason)?);
         if let Some(before) = &copy.before {
             drafts.push(restore(tenant, call, copy.item, before, &copy.head)?.1);
@@ -336,7 +341,7 @@ fn predecessor(views: &Views, head: &Version, at: Moment) -> Option<Before> {
     let version = views.items.parents_of(head).find(|parent| {
         is_of_its_place(parent, head) && views.items.status_at(parent, at) == Some(Status::Superseded)
     })?;
-    before(views, version)
+    before(views, version, at)
 }
 
 /// Whether a version can come back in the item of another one: it is of the same user, tier and layer.
@@ -362,15 +367,16 @@ fn untainted(
             && views.items.status_at(version, at) == Some(Status::Superseded)
             && predicate.admits(version);
         if can_come_back {
-            return before(views, version);
+            return before(views, version, at);
         }
         open.extend(views.items.parents_of(version));
     }
     None
 }
 
-fn before(views: &Views, version: &Version) -> Option<Before> {
-    let class = views.items.class_of(version)?;
+/// What comes back of a version; nothing if its lifetime is over: without what took its place it would be gone by now as well.
+fn before(views: &Views, version: &Version, at: Moment) -> Option<Before> {
+    let class = views.items.class_of(version).filter(|_| views.items.outlives(version, at))?;
     Some(Before {
         parents: views.items.parents_of(version).map(|parent| parent.id).collect(),
         agents: class.agents.clone(),

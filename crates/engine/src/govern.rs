@@ -3,6 +3,7 @@
 mod own;
 mod quarantine;
 mod revert;
+mod waiting;
 
 pub(crate) use quarantine::quarantine;
 pub(crate) use revert::revert;

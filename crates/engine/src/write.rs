@@ -239,20 +239,25 @@ async fn write_logged(
 
 /// What the gates found that a write speaks against, whatever became of it.
 fn opposes(tenant: &Tenant, call: &Call, asked: &Asked, result: &Result<Written, Failed>) -> Opposes {
-    let (found, against): (bool, &[Against]) = match result {
-        Ok(written) => {
-            let waits = written.deferral.as_ref().is_some_and(|one| one.code == Code::Contradiction);
-            // What takes the place of a known statement unasked speaks against it; an announced change does not.
-            let replaces = asked.request.replaces.is_none() && !written.superseded.is_empty();
-            (waits || replaces, &written.against)
-        }
+    let replaced = |written: &Written| {
+        // What takes the place of a known statement unasked speaks against it; an announced change does not.
+        asked.request.replaces.is_none() && !written.superseded.is_empty()
+    };
+    let is_shared =
+        |written: &Written| asked.tier == Tier::Shared || written.shared.is_some() || written.owed.is_some();
+    let (is_for_others, code, replaces, against): (bool, Option<Code>, bool, &[Against]) = match result {
+        Ok(written) => match &written.deferral {
+            Some(deferral) => (asked.is_for_others(), Some(deferral.code), false, &written.against),
+            None => (is_shared(written), None, replaced(written), &written.against),
+        },
         Err(Failed::Early(refusal) | Failed::Recorded(refusal)) => {
             let against = refusal.in_the_way.as_ref().map_or(&[] as &[Against], |way| &way.against);
-            (refusal.code == Code::Contradiction, against)
+            (asked.is_for_others(), Some(refusal.code), false, against)
         }
     };
+    let found = replaces || (code == Some(Code::Contradiction) && against.is_empty());
     let versions: Vec<VersionId> = against.iter().map(|one| one.known.version).collect();
-    anomaly::opposes(tenant, call, asked, (found, &versions))
+    anomaly::opposes(tenant, call, is_for_others, (found, &versions))
 }
 
 /// Takes a write through the gates and commits or stages it. One that is looked at outside as well does not keep those

@@ -32,12 +32,20 @@ pub(crate) struct Revert {
     /// Only what it wrote for this user, by name or id
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
+    /// Count what it wrote as found false, for everybody; otherwise it is for the user who is named, and for nobody without --user
+    #[arg(long)]
+    found_false: bool,
 }
 
 pub(super) fn run(args: &Revert, context: &Context) -> anyhow::Result<ExitCode> {
     let mut body = json!({"since": args.since, "reason": args.reason, "dry_run": args.dry_run});
     set(&mut body, "until", args.until.as_deref());
     set(&mut body, "user", args.user.as_deref());
+    if args.found_false
+        && let Value::Object(body) = &mut body
+    {
+        body.insert("found_false".to_owned(), Value::Bool(true));
+    }
     let ask = Ask::new("POST", &format!("/v1/agents/{}:revert", segment(&args.agent))).json(&body).long();
     let reply = context.client()?.ask(ask)?;
     context.output.reply(&reply, sheet)?;
@@ -48,15 +56,18 @@ pub(super) fn run(args: &Revert, context: &Context) -> anyhow::Result<ExitCode> 
             let [id, message] = ["id", "message"].map(|name| field(one, name));
             context.output.line(format!("{id} was left as it is: {message}"))?;
         }
+        let [held, queued] = ["held", "queued"].map(|name| field(&reply.value, name));
+        let waited = format!("{held} held and {queued} queued writes");
         let line = if args.dry_run {
-            "nothing was retracted; leave --dry-run out to do it".to_owned()
+            format!("nothing was retracted, and {waited} would be ended; leave --dry-run out to do it")
         } else {
             let left = match skipped.len() {
                 0 => String::new(),
                 count => format!(", {count} left as they are (the same command again goes on with them)"),
             };
             format!(
-                "{retracted} retracted, {rolled_back} rolled back{left}; `tabellion history ID` still shows their versions"
+                "{retracted} retracted, {rolled_back} rolled back{left}; {waited} were ended; `tabellion history ID` still \
+                 shows the versions"
             )
         };
         context.output.line(line)?;

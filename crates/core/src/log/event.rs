@@ -71,7 +71,7 @@ pub enum Event {
     /// An item has a new version. Sealed: content and provenance.
     #[n(6)]
     VersionWritten(#[n(0)] WrittenVersion),
-    /// A version was found invalid. Sealed: the reason.
+    /// A version was taken back. Sealed: the reason.
     #[n(7)]
     VersionRetracted {
         /// The item.
@@ -80,6 +80,9 @@ pub enum Event {
         /// The version.
         #[n(1)]
         version: VersionId,
+        /// Whether it was found false, where somebody other than its user took it back. It was unless this says otherwise.
+        #[n(2)]
+        found_false: Option<bool>,
     },
     /// A version is past its time.
     #[n(8)]

@@ -267,7 +267,7 @@ impl ItemsView {
             return None;
         }
         let last = self.versions_of(item).rev().find(|version| version.lsn <= at.lsn)?;
-        let lives = item.is_pinned_at(at.lsn) || last.expires_at.is_none_or(|end| at.time < end);
+        let lives = self.outlives(last, at);
         let ended = last.ended.is_some_and(|(lsn, status)| lsn <= at.lsn && status == Status::Superseded);
         let elsewhere = self.successor_of(last).is_some_and(|successor| successor.item != last.item);
         (lives && elsewhere && ended).then_some(last)
@@ -289,6 +289,13 @@ impl ItemsView {
     #[must_use]
     pub fn is_active_at(&self, version: &Version, at: Moment) -> bool {
         self.status_at(version, at) == Some(Status::Active)
+    }
+
+    /// Whether the lifetime of a version is not over at a moment, however it ended. A pin outlasts it.
+    #[must_use]
+    pub fn outlives(&self, version: &Version, at: Moment) -> bool {
+        let is_pinned = self.item_of(version).is_some_and(|item| item.is_pinned_at(at.lsn));
+        is_pinned || version.expires_at.is_none_or(|end| at.time < end)
     }
 
     /// When a version that is past its lifetime at a moment left memory: at its end, or when it was unpinned after that.
@@ -366,9 +373,9 @@ impl ItemsView {
         self.lapse(entry.time);
         match &entry.event {
             Event::VersionWritten(written) => self.write(entry, written, opened),
-            Event::VersionRetracted { version, .. } => {
+            Event::VersionRetracted { version, found_false, .. } => {
                 self.last_challenge = entry.lsn;
-                self.challenge(*version, entry.actor.user);
+                self.challenge(*version, entry.actor.user, found_false.unwrap_or(true));
                 self.end(*version, entry.lsn, Status::Retracted);
             }
             Event::VersionExpired { version, .. } => self.end(*version, entry.lsn, Status::Expired),
@@ -446,6 +453,7 @@ impl ItemsView {
             against: written.against,
             origin: written.origin,
             challenged: false,
+            removed: false,
         };
         let numbered = self.layer_versions.entry(version.counted_with()).or_default();
         *numbered += 1;

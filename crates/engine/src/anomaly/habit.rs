@@ -162,8 +162,8 @@ impl Topics {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Opposes {
     Nothing,
-    /// What is known: a fact of the same user that changed, a mistake, or a note that stays private.
-    Known,
+    /// What the same user wrote: a fact that changed, or a mistake.
+    OwnUser,
     /// For others to see, what other users share.
     OtherUsers,
 }
@@ -203,7 +203,7 @@ impl PlaceHabit {
         let count = |least: Opposes| self.recent.iter().filter(|(opposes, _)| *opposes >= least).count();
         // One's own facts change; to speak against what others know by the handful is a sign of its own, also of a newcomer.
         let against_others = count(Opposes::OtherUsers) > AGAINST_OTHERS_MAX;
-        if against_others || (self.is_full() && count(Opposes::Known) > AGAINST_MAX) {
+        if against_others || (self.is_full() && count(Opposes::OwnUser) > AGAINST_MAX) {
             signals.push(AnomalySignal::Contradictions);
         }
         if against_others {
@@ -277,7 +277,7 @@ mod tests {
         let said = classes("the harbour is calm");
         for (every, at_write) in [(3, Some(19)), (1, Some(19)), (4, None)] {
             let mut place = PlaceHabit::default();
-            let opposes = |number| if number % every == 0 { Opposes::Known } else { Opposes::Nothing };
+            let opposes = |number| if number % every == 0 { Opposes::OwnUser } else { Opposes::Nothing };
             let noticed = (0..200).position(|number| {
                 place.observe(said.clone(), opposes(number), at(0)) == [AnomalySignal::Contradictions]
             });

@@ -58,15 +58,13 @@ pub(super) fn habit(tenant: &Tenant, call: &Call, place: &Place) -> PlaceHabit {
     counted
 }
 
-/// What was committed at once. What came through a review counts as it was held.
+/// What was committed at once: the log does not say whose statements it spoke against. What came through a review counts as it
+/// was held.
 fn committed(tenant: &Tenant, pair: Pair, place: &Place) -> Vec<Earlier> {
-    let row = |version: &Version| {
-        let opposes = if version.against > 0 { Opposes::Known } else { Opposes::Nothing };
-        version.review.is_none().then_some((version.lsn, version.time, opposes))
-    };
-    let rows: Vec<(Lsn, Timestamp, Opposes)> = written_by(tenant, pair, Some(place), TOPIC_WRITES, row);
+    let row = |version: &Version| version.review.is_none().then_some((version.lsn, version.time));
+    let rows: Vec<(Lsn, Timestamp)> = written_by(tenant, pair, Some(place), TOPIC_WRITES, row);
     // What was destroyed or cannot be read counts as not written.
-    let read = |(lsn, time, opposes)| Some(Earlier::new(time, &content(tenant, lsn).ok()?.0, opposes));
+    let read = |(lsn, time)| Some(Earlier::new(time, &content(tenant, lsn).ok()?.0, Opposes::Nothing));
     rows.into_iter().filter_map(read).collect()
 }
 
@@ -81,11 +79,7 @@ fn held(tenant: &Tenant, (user, agent): Pair, place: &Place) -> Vec<Earlier> {
     reviews.sort_by_key(|review| std::cmp::Reverse(review.time));
     let read = |review: Review| {
         let (namespace, content) = review::said(tenant, &review)?;
-        let opposes = match (review.opposes.is_empty(), review.against) {
-            (false, _) => Opposes::OtherUsers,
-            (true, 0) => Opposes::Nothing,
-            (true, _) => Opposes::Known,
-        };
+        let opposes = if review.opposes.is_empty() { Opposes::Nothing } else { Opposes::OtherUsers };
         (namespace == place.namespace).then(|| Earlier::new(review.time, &content, opposes))
     };
     reviews.into_iter().take(TOPIC_WRITES).filter_map(read).collect()
@@ -103,7 +97,7 @@ fn refused(tenant: &Tenant, call: &Call, place: &Place) -> Vec<Earlier> {
             true => Opposes::Nothing,
             false => {
                 let asked = Asked::of(tenant, call, draft, request, None).ok()?;
-                super::opposes(tenant, call, &asked, (true, &against))
+                super::opposes(tenant, call, asked.is_for_others(), (false, &against))
             }
         };
         Some(Earlier::new(time, &content, opposes))

@@ -1,6 +1,6 @@
 //! Taking back what an agent wrote, and what was derived from it (GOV-11.9, AM-8).
 
-use super::{agent_id, named_agent};
+use super::{agent_id, named_agent, waiting};
 use crate::Call;
 use crate::change::{Change, checked};
 use crate::read;
@@ -22,7 +22,7 @@ const SHOWN_CHARS_MAX: usize = 200;
 
 /// Takes back all that an agent wrote in a period, for everybody or for one user, and what was derived from it: one's own, and
 /// for a moderator what anybody shared (AM-8). Each item goes back to the newest version that is neither, or is retracted if there
-/// is none.
+/// is none. What still waits of such writes ends first, so that none becomes memory afterwards.
 ///
 /// One item after another, so that whatever stops it, the same call again goes on where it stopped.
 ///
@@ -41,33 +41,54 @@ pub(crate) async fn revert(
             return Err(tenant.refused(call, "revert_agent", named_agent(tenant, agent), refusal).await);
         }
     };
+    let row = |outcome: &str| {
+        let (agent, user) = whose;
+        let ids = [agent.to_string()].into_iter().chain(user.map(|user| user.to_string())).collect();
+        tenant.row_because(call, "revert_agent", outcome, ids, Some(&query.reason))
+    };
+    let waiting = waiting::of(tenant, call, whose, query.since..query.until)?;
+    if query.dry_run {
+        let Concerned { written, derived, .. } = concerned(tenant, call, whose, &query);
+        let items = shown(tenant, call, &written, &derived);
+        tenant.trail_read(row("planned")).await?;
+        let (held, queued) = waiting.count();
+        return Ok(Reverted { items, held, queued, dry_run: true, ..Reverted::of(written, derived) });
+    }
+    // First, so that a revert that is stopped half-way is known, too.
+    tenant.sequencer.trail_now(row("begun")).await?;
+    let (held, queued) = waiting.end(tenant, call, &query.reason).await?;
     let Concerned { written, derived, tainted } = concerned(tenant, call, whose, &query);
-    let RevertQuery { reason, dry_run, .. } = query;
-    let items = if dry_run { shown(tenant, call, &written, &derived) } else { Vec::new() };
-    let mut reverted =
-        Reverted { written, derived, retracted: 0, rolled_back: 0, skipped: Vec::new(), items, dry_run };
-    if !dry_run {
-        let change = Change::Revert(Arc::new(tainted));
-        for item in reverted.written.iter().chain(&reverted.derived) {
-            let why = Some(reason.clone());
-            match crate::change::change(tenant, call, &item.to_string(), change.clone(), why).await {
-                Ok(changed) if changed.status == ChangeStatus::RolledBackWithReactivation => {
-                    reverted.rolled_back += 1;
-                }
-                Ok(_) => reverted.retracted += 1,
-                // Gone meanwhile, which is what was wanted.
-                Err(refusal) if matches!(refusal.code, Code::NotFound | Code::NotTheHead) => {}
-                Err(Refusal { code, message, .. }) => {
-                    reverted.skipped.push(Skipped { id: *item, code, message });
-                }
+    let blames = query.found_false.unwrap_or(whose.1.is_some());
+    let mut reverted = Reverted { held, queued, ..Reverted::of(written, derived) };
+    take_back(tenant, call, &mut reverted, (Arc::new(tainted), blames), &query.reason).await;
+    let outcome = if reverted.skipped.is_empty() { "ok" } else { "incomplete" };
+    tenant.sequencer.trail_now(row(outcome)).await?;
+    Ok(reverted)
+}
+
+/// Takes the items back one after another. What the agent wrote may have been found false; what derives from it is blamed on nobody.
+async fn take_back(
+    tenant: &Tenant,
+    call: &Call,
+    reverted: &mut Reverted,
+    (tainted, blames): (Arc<BTreeSet<VersionId>>, bool),
+    reason: &str,
+) {
+    let written = reverted.written.iter().map(|item| (*item, blames));
+    for (item, found_false) in written.chain(reverted.derived.iter().map(|item| (*item, false))) {
+        let (change, why) = (Change::Revert(Arc::clone(&tainted), found_false), Some(reason.to_owned()));
+        match crate::change::change(tenant, call, &item.to_string(), change, why).await {
+            Ok(changed) if changed.status == ChangeStatus::RolledBackWithReactivation => {
+                reverted.rolled_back += 1;
+            }
+            Ok(_) => reverted.retracted += 1,
+            // Gone meanwhile, which is what was wanted.
+            Err(refusal) if matches!(refusal.code, Code::NotFound | Code::NotTheHead) => {}
+            Err(Refusal { code, message, .. }) => {
+                reverted.skipped.push(Skipped { id: item, code, message });
             }
         }
     }
-    let (agent, user) = whose;
-    let ids = [agent.to_string()].into_iter().chain(user.map(|user| user.to_string())).collect();
-    let row = tenant.row_because(call, "revert_agent", "ok", ids, Some(&reason));
-    tenant.trail_read(row).await?;
-    Ok(reverted)
 }
 
 /// The agent, and the one user whose writes are meant; nobody for everybody.

@@ -154,6 +154,9 @@ pub struct RevertQuery {
     pub reason: String,
     /// Whether only to say what would be taken back.
     pub dry_run: bool,
+    /// Whether what the agent wrote was found false, which counts against its pairs; unless given, it was for the user who is
+    /// named, and for nobody if none is.
+    pub found_false: Option<bool>,
 }
 
 /// An item that reverting would take back.
@@ -266,8 +269,29 @@ pub struct Reverted {
     pub skipped: Vec<Skipped>,
     /// For a dry run: the first of them with their texts and users.
     pub items: Vec<RevertedItem>,
+    /// How many held writes were, or would be, ended.
+    pub held: usize,
+    /// How many queued writes were, or would be, ended.
+    pub queued: usize,
     /// Whether nothing was done.
     pub dry_run: bool,
+}
+
+impl Reverted {
+    /// The answer about these items, of which none is taken back yet.
+    pub(crate) const fn of(written: Vec<ItemId>, derived: Vec<ItemId>) -> Self {
+        Self {
+            written,
+            derived,
+            retracted: 0,
+            rolled_back: 0,
+            skipped: Vec::new(),
+            items: Vec::new(),
+            held: 0,
+            queued: 0,
+            dry_run: false,
+        }
+    }
 }
 
 /// That writes of an agent for a user are unlike those before, and what becomes of them (AM-5).

@@ -226,7 +226,8 @@ impl From<reply::RevertedItem> for proto::RevertedItem {
 pub(super) fn revert_query(asked: &proto::RevertAgentRequest) -> Result<reply::RevertQuery, Refusal> {
     let (since, until) = period(&asked.since, asked.until.as_deref())?;
     let (user, reason) = (asked.user.clone(), asked.reason.clone());
-    Ok(reply::RevertQuery { user, since, until, reason, dry_run: asked.dry_run })
+    let (dry_run, found_false) = (asked.dry_run, asked.found_false);
+    Ok(reply::RevertQuery { user, since, until, reason, dry_run, found_false })
 }
 
 impl From<reply::Reverted> for proto::RevertAgentReply {
@@ -239,6 +240,8 @@ impl From<reply::Reverted> for proto::RevertAgentReply {
             rolled_back: reverted.rolled_back as u64,
             skipped: reverted.skipped.into_iter().map(Into::into).collect(),
             items: reverted.items.into_iter().map(Into::into).collect(),
+            held: reverted.held as u64,
+            queued: reverted.queued as u64,
         }
     }
 }

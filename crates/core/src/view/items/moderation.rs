@@ -1,6 +1,7 @@
 //! Items that were taken out of memory by somebody other than the user who wrote them: in quarantine, or retracted.
 
 use super::{Item, ItemsView, Moment, Quarantine, Row, Version};
+use crate::canonical::Hash;
 use crate::id::{ItemId, UserId, VersionId};
 use crate::item::{Status, Tier};
 use crate::log::Entry;
@@ -37,12 +38,30 @@ impl ItemsView {
         retracted.filter_map(|row| self.version(*row)).chain(own.take(most))
     }
 
-    /// Notes that a version was found invalid by somebody other than its user. Whoever takes back what is their own says nothing
-    /// of whether it was true (AM-6).
-    pub(super) fn challenge(&mut self, version: VersionId, by: Option<UserId>) {
+    /// Whether somebody else took a shared version of a user with this content back, or put it under quarantine.
+    #[must_use]
+    pub fn was_moderated(&self, user: UserId, content: &Hash) -> bool {
+        self.moderated(user, usize::MAX).any(|version| version.prints.content == *content)
+    }
+
+    /// Whether somebody other than its user took the last version of a shared item back, or put the item under quarantine.
+    #[must_use]
+    pub fn is_moderated(&self, item: &Item) -> bool {
+        let last = self.versions_of(item).next_back();
+        last.is_some_and(|last| {
+            let by = item.quarantine().and_then(|one| one.by.user);
+            is_taken_back(last) || by.is_some_and(|by| by != last.owner)
+        })
+    }
+
+    /// Notes that a version was taken back by somebody other than its user, and whether they found it false. Whoever takes back
+    /// what is their own says nothing of whether it was true (AM-6).
+    pub(super) fn challenge(&mut self, version: VersionId, by: Option<UserId>, found_false: bool) {
         let Some(row) = self.version_of.get(&version).copied() else { return };
         if let Some(version) = self.versions.get_mut(row as usize) {
-            version.challenged |= by.is_some_and(|user| user != version.owner);
+            let by_another = by.is_some_and(|user| user != version.owner);
+            version.removed |= by_another;
+            version.challenged |= by_another && found_false;
         }
     }
 
@@ -74,5 +93,5 @@ impl ItemsView {
 /// Whether a version of the shared pool was retracted by somebody other than its user.
 pub(super) fn is_taken_back(version: &Version) -> bool {
     let is_retracted = matches!(version.ended, Some((_, Status::Retracted)));
-    version.challenged && is_retracted && version.tier == Tier::Shared
+    version.removed && is_retracted && version.tier == Tier::Shared
 }

@@ -80,6 +80,9 @@ pub struct Version {
     /// Whether somebody other than its user found it invalid.
     #[n(23)]
     pub challenged: bool,
+    /// Whether somebody other than its user took it back, for whatever reason.
+    #[n(24)]
+    pub(super) removed: bool,
 }
 
 /// Versions that are numbered together: those that whoever sees one of them sees all of, by owner (none for the shared pool),

@@ -1,5 +1,6 @@
 //! Whether a write says again what a moderator took out of the shared memory.
 
+use super::prints;
 use crate::Call;
 use crate::read::content;
 use crate::tenant::Tenant;
@@ -7,24 +8,33 @@ use crate::write::Asked;
 use std::collections::BTreeSet;
 use tabellion_core::claim::{Claim, SIGMA_TOPIC, contradiction};
 use tabellion_core::gate::is_respelt;
-use tabellion_core::item::{Content, Tier};
+use tabellion_core::item::{Content, Tier, TierWish};
 use tabellion_core::log::Lsn;
 use tabellion_core::text::{Analyser, words};
 
-/// Statements of a user that others took back, and as many in quarantine, that a write is compared with: the newest.
+/// Statements of a user that others took back, and as many in quarantine, whose texts a write is compared with: the newest. By its
+/// fingerprint the very same content is recognised among all.
 const COMPARED_MAX: usize = 64;
 /// The share of words that two texts have in common from which one is a near copy of the other.
 const COMMON_MIN: f64 = 0.8;
 
-/// Whether others would see a write, and it says what somebody else took back of its user or put under quarantine.
+/// Whether others would see a write, and it says what somebody else took back of its user or put under quarantine, or would give
+/// them a copy anew of an item whose copy was. Unless it names the tier, such a change stays private anyway.
 pub(crate) fn repeats_moderated(tenant: &Tenant, call: &Call, asked: &Asked) -> bool {
     let said = match (&asked.copy, asked.tier) {
         (Some(copy), _) => &copy.content,
         (None, Tier::Shared) => &asked.request.content,
         (None, Tier::Private) => return false,
     };
+    let print = said.canonical().map(|canonical| prints(tenant, call, said, &canonical, None, Tier::Shared));
     let moderated: Vec<Lsn> = {
         let views = tenant.shared.views.read();
+        let is_known = print.is_ok_and(|print| views.items.was_moderated(call.caller.user(), &print.content));
+        let copy = asked.changes(&views).and_then(|item| views.items.copy_of(item));
+        let copy = copy.filter(|_| asked.request.tier != TierWish::Auto);
+        if is_known || copy.is_some_and(|copy| views.items.is_moderated(copy)) {
+            return true;
+        }
         let versions = views.items.moderated(call.caller.user(), COMPARED_MAX);
         versions.map(|version| version.lsn).collect()
     };

@@ -36,7 +36,8 @@ impl From<RevertedItem> for RevertedItemBody {
 pub(crate) fn revert_query(body: RevertBody) -> Result<RevertQuery, Refusal> {
     let (since, until) = period(&body.since, body.until.as_deref())?;
     let dry_run = body.dry_run.unwrap_or(false);
-    Ok(RevertQuery { user: body.user, since, until, reason: body.reason, dry_run })
+    let RevertBody { user, reason, found_false, .. } = body;
+    Ok(RevertQuery { user, since, until, reason, dry_run, found_false })
 }
 
 impl From<Quarantined> for QuarantinedBody {
@@ -79,6 +80,8 @@ impl From<Reverted> for RevertedBody {
             rolled_back: reverted.rolled_back,
             skipped: reverted.skipped.into_iter().map(Into::into).collect(),
             items: reverted.items.into_iter().map(Into::into).collect(),
+            held: reverted.held,
+            queued: reverted.queued,
             dry_run: reverted.dry_run,
         }
     }

@@ -47,6 +47,9 @@ pub(crate) struct RevertBody {
     /// Only what it wrote for this user, by id or name; for everybody unless given.
     #[schema(value_type = Option<ReferenceText>)]
     pub(crate) user: Option<String>,
+    /// Whether what the agent wrote was found false, which counts against it for the users concerned. Unless given: for the user who
+    /// is named, and for nobody if none is.
+    pub(crate) found_false: Option<bool>,
 }
 
 /// An item that reverting would take back.
@@ -128,6 +131,10 @@ pub(crate) struct RevertedBody {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) items: Vec<RevertedItemBody>,
+    /// How many held writes of the agent were ended, or would be.
+    pub(crate) held: usize,
+    /// How many queued writes of the agent were ended, or would be.
+    pub(crate) queued: usize,
     /// Whether nothing was done.
     pub(crate) dry_run: bool,
 }

@@ -239,15 +239,19 @@ def test_other_words_bring_no_moderated_copy_back(dispute, act):
         chief.ask("DELETE", f"/v1/items/{copy}?reason=poison")
     else:
         chief.ask("POST", f"/v1/items/{copy}:quarantine", {"reason": "doubtful"})
+
+    def told(text):
+        return text in [item["text"] for item in dispute.reader.search(text)]
+
     path, text = f"/v1/items/{made['id']}", f"Nobody crosses at {novel(3)} any more."
     dispute.liar.ask("PATCH", path, {"text": text}, expect=201)
-    assert dispute.reader.found(text) == []
+    assert not told(text)
     text = f"Nobody walks over {novel(3)} any more."
     status, held, _ = dispute.liar.call("PATCH", path, {"text": text, "tier": "both"})
     assert (status, held.get("code")) == (202, "MODERATED"), held
-    assert dispute.reader.found(text) == []
+    assert not told(text)
     done = chief.ask("POST", f"/v1/reviews/{held['pending_id']}:decide", YES)
-    assert dispute.reader.found(text) == [done["shared_id"]]
+    assert told(text) and dispute.reader.get(done["shared_id"])["text"] == text
     status, done, _ = dispute.liar.call("PATCH", path, {"text": f"{novel(3)} is a good place."})
     assert (status, done.get("status")) == (201, "committed"), done
 

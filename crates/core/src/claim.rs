@@ -9,6 +9,7 @@ mod assurance;
 mod compare;
 mod contradiction;
 mod coverage;
+mod distinct;
 mod gist;
 mod knowledge;
 mod label;
@@ -97,7 +98,7 @@ impl Claim {
         let mut claim = Self { key: key_hash(&key), ..Self::default() };
         let bare = matches!(sentences.as_slice(), [only] if statement::is_bare(only));
         if !bare && !key.is_empty() {
-            let topic = Sentence { words: key.clone(), asks: false };
+            let topic = Sentence { words: key.clone(), ..Sentence::default() };
             statement::statement(&topic, &[], analyser, &mut features);
         }
         for sentence in &sentences {
@@ -109,6 +110,7 @@ impl Claim {
                 read.flags |= if of_self(sentence, content) { OF_SELF } else { 0 };
                 read.flags |= if bare && key.is_empty() { BARE } else { 0 };
                 claim.statements.push(read);
+                statement::tie_to_lead(&mut claim.statements);
             }
         }
         if content.text.len() > LONG_TEXT_BYTES {

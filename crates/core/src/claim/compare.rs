@@ -3,15 +3,15 @@
 //! They contradict only when they speak of the same in the same words but for one thing: a denial, an opposite, a value.
 //! What differs anywhere else makes them two statements.
 
-use super::lexicon::axis_of;
+use super::lexicon::{axis_of, order_of};
 use super::places::level;
 use super::quantity::{CLOCK, DAY, MARK_ANCHOR, MARK_END, MARK_SINCE, MARK_START, Value};
 use super::statement::{
     DATED, DEFINITE, DENIED, DENIED_SIDE, EVENT, FUTURE, HAS_DENIAL, Kind, NO_CLAIM, NONE, PARTIAL, PAST,
-    PERFECT, PERIODIC, SIDE_OF_NOUN, SIDE_WHICH, SLOT_BY, SLOT_NAME, SLOT_PLACE, SLOT_WHERE, Statement,
-    Token,
+    PERFECT, PERIODIC, RANKS, SIDE_OF_NOUN, SIDE_WHICH, SLOT_BY, SLOT_CHOICE, SLOT_NAME, SLOT_PLACE,
+    SLOT_WHERE, Statement, Token,
 };
-use super::{Method, hash64};
+use super::{Method, distinct, hash64};
 use std::sync::LazyLock;
 
 /// An event told with this many words in common is the same event.
@@ -29,6 +29,9 @@ pub(super) fn judge(known: &Statement, new: &Statement) -> Option<Method> {
     }
     if out_of_order(known, new) {
         return Some(Method::Order);
+    }
+    if distinct::are_two(known, new) {
+        return None;
     }
     if same_bag(known.tokens.iter(), new.tokens.iter()) {
         return same_words(known, new);
@@ -53,6 +56,9 @@ fn names(statement: &Statement) -> impl Iterator<Item = u32> + '_ {
 fn same_words(known: &Statement, new: &Statement) -> Option<Method> {
     if known.tokens.is_empty() {
         return None;
+    }
+    if ranked_otherwise(known, new) {
+        return Some(Method::Predicate);
     }
     if let Some(found) = around_an_order(known, new) {
         return found;
@@ -298,8 +304,22 @@ fn fills_exclude(known: &Statement, new: &Statement) -> bool {
             let definite = known.is(DEFINITE) && new.is(DEFINITE);
             named(known) == named(new) && level(a) == level(b) && (named(known) || definite)
         }
+        SLOT_CHOICE => named(known) == named(new) && distinct::are_alternatives(a, b),
         _ => named(known) == named(new),
     }
+}
+
+/// "prefers tea over coffee" against "prefers coffee over tea".
+fn ranked_otherwise(known: &Statement, new: &Statement) -> bool {
+    let same_order =
+        known.fill().iter().map(|token| token.hash()).eq(new.fill().iter().map(|token| token.hash()));
+    let denied = known.is(HAS_DENIAL) || new.is(HAS_DENIAL);
+    known.is(RANKS)
+        && new.is(RANKS)
+        && !denied
+        && !same_order
+        && known.values.is_empty()
+        && new.values.is_empty()
 }
 
 /// "X before Y" against "X after Y" or "Y before X"; `Some(None)` when the two agree.
@@ -328,6 +348,8 @@ fn around_an_order(known: &Statement, new: &Statement) -> Option<Option<Method>>
     }
 }
 
+/// "check-in" and "check-out", as a token has them.
+static CHECK_IN: LazyLock<u32> = LazyLock::new(|| order_of("check-in"));
 /// "before" and "after", as a token has them.
 static BEFORE: LazyLock<u32> = LazyLock::new(|| axis_of("before"));
 
@@ -356,6 +378,9 @@ fn reversed(starting: &Statement, ending: &Statement) -> bool {
     };
     let back = start.low - end.high;
     let too_early = start.dim == end.dim && back > 0.0 && (start.dim == DAY || back <= MINUTES_BACK_MAX);
+    // Who checks in does not check out on that day.
+    let overnight = start.dim == CLOCK && starting.tokens.iter().any(|token| token.hash() == *CHECK_IN);
+    let too_early = too_early && !overnight;
     let denied = starting.is(HAS_DENIAL) || ending.is(HAS_DENIAL);
     too_early && !denied && same_bag(starting.tokens.iter(), ending.tokens.iter()) && has_order(starting)
 }

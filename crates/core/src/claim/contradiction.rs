@@ -4,7 +4,7 @@
 use super::gist::{self, Conflict, Gist};
 use super::quantity::Value;
 use super::statement::{OF_SELF, Statement};
-use super::{Claim, compare, moment};
+use super::{Claim, compare, distinct, moment};
 
 /// How a contradiction was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -127,25 +127,34 @@ fn reworded_contradiction(known: &Claim, new: &Claim, similarity: f64) -> Option
 }
 
 fn strongest(older: &Claim, newer: &Claim, similarity: f64) -> Option<Conflict> {
-    gist_pairs(older, newer).filter_map(|(old, new)| gist::weigh(old, new, similarity)).max()
+    let conflict = |pair: GistPair<'_>| {
+        let found = gist::weigh(pair.gists.0, pair.gists.1, similarity)?;
+        let both_hold = pair.statements.is_some_and(|(old, fresh)| {
+            let replaces = pair.gists.1.has(gist::REPLACES);
+            distinct::are_two_for(found, old, fresh, replaces)
+        });
+        (!both_hold).then_some(found)
+    };
+    gist_pairs(older, newer).filter_map(conflict).max()
+}
+
+/// Two gists, and the statements that they begin with.
+struct GistPair<'a> {
+    gists: (&'a Gist, &'a Gist),
+    statements: Option<(&'a Statement, &'a Statement)>,
 }
 
 /// The gists to compare: those that speak of the same time, and not each of its own owner.
-fn gist_pairs<'a>(known: &'a Claim, new: &'a Claim) -> impl Iterator<Item = (&'a Gist, &'a Gist)> {
+fn gist_pairs<'a>(known: &'a Claim, new: &'a Claim) -> impl Iterator<Item = GistPair<'a>> {
     let owners_differ = known.is_of_another_owner(new);
-    let is_comparable = move |at: usize, old: &Gist, number: usize, fresh: &Gist| {
-        let apart = match (known.statements.get(at), new.statements.get(number)) {
-            (Some(a), Some(b)) => moment::at_other_times((a, known.made), (b, new.made)),
-            _ => false,
-        };
-        !apart && !(owners_differ && (old.has(gist::OF_SELF) || fresh.has(gist::OF_SELF)))
+    let pair = move |(at, old): (usize, &'a Gist), (number, fresh): (usize, &'a Gist)| {
+        let statements = known.statements.get(at).zip(new.statements.get(number));
+        let apart = statements.is_some_and(|(a, b)| moment::at_other_times((a, known.made), (b, new.made)));
+        let of_others = owners_differ && (old.has(gist::OF_SELF) || fresh.has(gist::OF_SELF));
+        (!apart && !of_others).then_some(GistPair { gists: (old, fresh), statements })
     };
-    known.gists.iter().enumerate().flat_map(move |(at, old)| {
-        let fresh = new.gists.iter().enumerate();
-        fresh
-            .filter(move |(number, fresh)| is_comparable(at, old, *number, fresh))
-            .map(move |(_, fresh)| (old, fresh))
-    })
+    let fresh = move || new.gists.iter().enumerate();
+    known.gists.iter().enumerate().flat_map(move |old| fresh().filter_map(move |fresh| pair(old, fresh)))
 }
 
 /// What the comparison of two claims in other words is decided by, for who measures or trains it: named signals of each pair of
@@ -158,7 +167,8 @@ pub fn signals(known: &Claim, new: &Claim, topic: f64) -> Vec<Vec<(&'static str,
         || known.key != new.key
         || known.form == new.form;
     let pairs = gist_pairs(known, new).filter(|_| !decided);
-    pairs.map(|(old, fresh)| gist::Signals::of(old, fresh, similarity).iter().collect()).collect()
+    let row = |pair: GistPair<'_>| gist::Signals::of(pair.gists.0, pair.gists.1, similarity).iter().collect();
+    pairs.map(row).collect()
 }
 
 /// The statements to compare; what both claims hold is no news to either.

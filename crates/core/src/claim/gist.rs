@@ -17,6 +17,7 @@ mod signals;
 mod tables;
 mod vocabulary;
 
+pub(super) use clause::is_verb;
 pub(super) use compare::Conflict;
 pub(super) use likelihood::weigh;
 pub(in crate::claim) use signals::Signals;

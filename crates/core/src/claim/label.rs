@@ -35,6 +35,10 @@ fn names_noun(place: &Place<'_>, counted: bool) -> bool {
     if counted && lexicon().is_numbered(stem) {
         return true;
     }
+    let labels = matches!(place.after, [colon, _, ..] if colon.text == ":");
+    if counted && labels && !place.after_verb && lexicon().surface(written).is_none() {
+        return true;
+    }
     // Ahead of the verb and right behind a noun: "port 8080 is open", "release 2.1 supports ARM".
     let noun = lexicon().surface(written).is_none() && !written.ends_with("ed") && !written.ends_with("ly");
     !place.after_verb && noun && place.after.first().is_some_and(is_verb_like)

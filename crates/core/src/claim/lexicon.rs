@@ -11,7 +11,8 @@ use std::sync::LazyLock;
 use tables::{
     AXES, BE_PAST, BE_PRESENT, CONJUNCTIONS, DATED, EVENTS, FILLERS, FUNCTIONAL, FUNCTIONS, HEDGES,
     IRREGULAR, LIMITS, LINKS, MEASURED, MODALS, NAMED, NEGATORS, NOT_PAST, NUMBERED, ONCE, ORDERS, PARTIALS,
-    PERIODIC, PHRASES, PREPOSITIONS, PRONOUNS, SAME, SLOTS, SPEECH, STATES, UN_WORDS, WHICH,
+    PERIODIC, PHRASES, PREPOSITIONS, PRONOUNS, QUALIFIERS, RESERVES, SAME, SLOTS, SPEECH, STATES, UN_WORDS,
+    WHICH,
 };
 
 /// What a word does in a statement.
@@ -103,6 +104,8 @@ pub(super) struct Lexicon {
     once: HashMap<String, ()>,
     measured: HashMap<String, ()>,
     limits: HashMap<String, ()>,
+    qualifiers: HashMap<&'static str, ()>,
+    reserves: HashMap<&'static str, ()>,
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::build);
@@ -120,7 +123,15 @@ pub(super) fn axis_of(word: &str) -> u32 {
     }
 }
 
-fn stem(word: &str) -> String {
+/// The token hash of the start and the end that a word is one of; 0 if it is none.
+pub(super) fn order_of(word: &str) -> u32 {
+    match lexicon().of_stem(&stem(word)) {
+        Some(Role::Order { family, .. }) => super::hash24(&format!("order{family}")),
+        _ => 0,
+    }
+}
+
+pub(super) fn stem(word: &str) -> String {
     // Marked words and words with dashes are their own stem.
     if word.starts_with('+') || word.contains(['-', '_']) {
         return word.to_owned();
@@ -151,6 +162,8 @@ impl Lexicon {
             once: stem_set(ONCE),
             measured: stem_set(MEASURED),
             limits: stem_set(LIMITS),
+            qualifiers: QUALIFIERS.split_whitespace().map(|word| (word, ())).collect(),
+            reserves: RESERVES.split_whitespace().map(|word| (word, ())).collect(),
             which: WHICH.split_whitespace().map(|word| (word, ())).collect(),
         };
         lexicon.add_same();
@@ -261,6 +274,16 @@ impl Lexicon {
     /// Whether a word names a limit or a target.
     pub(super) fn is_limit(&self, stem: &str) -> bool {
         self.limits.contains_key(stem)
+    }
+
+    /// Whether a word before a noun tells another one of the kind.
+    pub(super) fn qualifies(&self, word: &str) -> bool {
+        self.qualifiers.contains_key(word)
+    }
+
+    /// Whether a word behind a noun names what it is limited to.
+    pub(super) fn reserves(&self, word: &str) -> bool {
+        self.reserves.contains_key(word)
     }
 
     pub(super) fn is_numbered(&self, stem: &str) -> bool {

@@ -1,11 +1,12 @@
 //! One sentence as a statement: its content words in order, its values, and how it is meant.
 
+mod occasion;
 mod reader;
 
-use super::Features;
 use super::lexicon::{Role, lexicon};
 use super::quantity::Value;
 use super::words::{Sentence, Word};
+use super::{Features, hash64};
 use crate::text::Analyser;
 use reader::Reader;
 
@@ -58,6 +59,27 @@ pub(super) const NOTE: u32 = 262_144;
 
 /// Is about whoever stores it: "I live in Berlin", "The user prefers tea".
 pub(super) const OF_SELF: u32 = 524_288;
+
+/// Names days of the week that come again, or names them before its verb: "on Mondays".
+pub(super) const WEEKLY: u32 = 1 << 20;
+
+/// Is about one of several: "has a meeting", "the train to Graz".
+pub(super) const SEVERAL: u32 = 1 << 21;
+
+/// Has no verb: "Call with Acme at 10:00".
+pub(super) const RECORD: u32 = 1 << 22;
+
+/// Says which of two is preferred to the other.
+pub(super) const RANKS: u32 = 1 << 23;
+
+/// Names an hour behind "at", or begins with a time.
+pub(super) const AT_HOUR: u32 = 1 << 24;
+
+/// Has no verb, and names an amount of money.
+pub(super) const SPENDING: u32 = 1 << 25;
+
+/// Goes on behind a semicolon.
+pub(super) const CONTINUES: u32 = 1 << 26;
 
 /// A content word: 24 bits of hash, 3 of kind, 5 of side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, minicbor::Encode, minicbor::Decode)]
@@ -130,6 +152,16 @@ pub(super) const SLOT_NAME: u8 = 3;
 /// Stands after "by": who did it, which does not change.
 pub(super) const SLOT_BY: u8 = 5;
 
+/// Marks a word that tells its noun from another one of the kind: the deputy manager.
+pub(super) const QUALIFIES: u8 = 1;
+/// Marks a word behind its noun that names a limit of it: the memory limit.
+pub(super) const LIMITS: u8 = 2;
+/// Marks a number that is a label.
+pub(super) const NUMBERS: u8 = 4;
+
+/// What somebody prefers.
+pub(super) const SLOT_CHOICE: u8 = 6;
+
 /// An opposite before its noun, ahead of the verb: it tells which thing is meant.
 pub(super) const SIDE_WHICH: u8 = 16;
 /// An opposite before its noun.
@@ -188,10 +220,27 @@ pub(super) fn statement(
     reader.finish(sentence)
 }
 
+/// What goes on behind a semicolon without a verb is about what the sentence before it is about: "depth at B: 20 m; peak 54 m".
+pub(super) fn tie_to_lead(statements: &mut [Statement]) {
+    let Some((last, before)) = statements.split_last_mut() else { return };
+    let Some(lead) = before.iter().rfind(|one| !one.is(CONTINUES)) else { return };
+    if last.is(CONTINUES) && last.is(RECORD) {
+        let words = lead.tokens.iter().map(|token| u64::from(token.hash()));
+        let times = lead.values.iter().filter(|value| value.is_time()).flat_map(Value::bits);
+        let about = words.chain(times).fold(0, |form, part| hash64(form, &part.to_le_bytes()));
+        last.tokens.push(Token::other((about >> 40) as u32));
+    }
+}
+
 /// Whether a text is a bare value: no verb, few words.
 pub(super) fn is_bare(sentence: &Sentence) -> bool {
     let lexicon = lexicon();
     let verb =
         |word: &Word| matches!(lexicon.surface(&word.text), Some(Role::Be(_) | Role::Have(_) | Role::Aux(_)));
-    sentence.words.len() <= 5 && !sentence.words.iter().any(verb)
+    // "api 2.31 deployed to staging" tells what happened.
+    let happened = sentence.words.windows(3).any(|three| {
+        matches!(three, [thing, done, to] if lexicon.surface(&thing.text).is_none() && done.text.ends_with("ed")
+            && matches!(lexicon.surface(&to.text), Some(Role::Link | Role::Preposition)))
+    });
+    sentence.words.len() <= 5 && !happened && !sentence.words.iter().any(verb)
 }

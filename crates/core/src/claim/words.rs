@@ -34,6 +34,8 @@ pub(super) struct Sentence {
     pub(super) words: Vec<Word>,
     /// It ends in a question mark.
     pub(super) asks: bool,
+    /// It goes on behind a semicolon.
+    pub(super) continues: bool,
 }
 
 /// The sentences of a text.
@@ -48,6 +50,7 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
             reading.chunk(chunk, chunks.peek().copied());
         }
         reading.end(false);
+        reading.current.continues = false;
     }
     reading.done()
 }
@@ -92,6 +95,7 @@ impl Reading {
         }
         if ends_sentence(body, tail, next) {
             self.end(tail.contains('?'));
+            self.current.continues = tail.contains(';');
         }
     }
 

@@ -15,7 +15,7 @@ use crate::text::Analyser;
 use std::collections::BTreeMap;
 
 /// Changes when the shape of the index or the making of words changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 9;
+const CHECKPOINT_SHAPE: u32 = 10;
 
 /// A version as the index takes it in. Made outside of any lock.
 #[derive(Debug, Clone, PartialEq)]

@@ -265,7 +265,7 @@ pub(super) fn subject_start(words: &[Word], verb: usize) -> usize {
 }
 
 /// Whether the verb of a clause may stand here.
-pub(super) fn is_verb(words: &[Word], at: usize) -> bool {
+pub(in crate::claim) fn is_verb(words: &[Word], at: usize) -> bool {
     let Some(word) = words.get(at) else { return false };
     let text = word.text.as_str();
     let adverb = |word: &&Word| {

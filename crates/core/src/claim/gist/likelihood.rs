@@ -129,8 +129,70 @@ pub(in crate::claim) fn weigh(known: &Gist, new: &Gist, similarity: f64) -> Opti
     // "Jonas left Siemens" says nothing but the end.
     let few_words = |name| signals.get(name) <= FEW_WORDS;
     let only_ends = rule == Some(Conflict::Ended) && few_words("words known") && few_words("words new");
-    (log_odds >= TREES.least || of_one_mould || only_ends)
-        .then(|| rule.unwrap_or_else(|| likeliest(&signals)))
+    let only_state = says_only_the_state(&signals);
+    let found = (log_odds >= TREES.least || of_one_mould || only_ends || only_state)
+        .then(|| rule.unwrap_or_else(|| likeliest(&signals)))?;
+    (!is_elsewhere(found, &signals)).then_some(found)
+}
+
+/// "The printer is broken", "The printer works again": nothing but the thing, and opposites.
+fn says_only_the_state(signals: &Signals) -> bool {
+    let is = |name: &str, value: f32| signals.get(name) == value;
+    is("opposites", 1.0)
+        && is("shared", 1.0)
+        && is("words known", 2.0)
+        && is("words new", 2.0)
+        && is("subjects shared", 1.0)
+        && is("own subjects both", 0.0)
+        && is("one denies", 0.0)
+        && is("scopes differ", 0.0)
+        && !["past known", "past new", "hedged new", "adds new", "first person both"]
+            .iter()
+            .any(|name| signals.get(name) > 0.0)
+}
+
+/// The signals of one of the two that say what it has alone, and where that stands.
+struct Own {
+    words: &'static str,
+    place: &'static str,
+    condition: &'static str,
+    denials: &'static str,
+    amounts: &'static str,
+}
+
+const KNOWN: Own = Own {
+    words: "own words known",
+    place: "own place known",
+    condition: "own condition known",
+    denials: "denials known",
+    amounts: "amounts known",
+};
+const NEW: Own = Own {
+    words: "own words new",
+    place: "own place new",
+    condition: "own condition new",
+    denials: "denials new",
+    amounts: "amounts new",
+};
+
+/// What is denied in another place, on another occasion or for a time alone, and amounts "of billing" and "of the importer".
+fn is_elsewhere(found: Conflict, signals: &Signals) -> bool {
+    let is = |name: &str, value: f32| signals.get(name) == value;
+    let any = |name: &str| signals.get(name) > 0.0;
+    // What the one has alone says where or when, and no more.
+    let aside = |own: &Own| is(own.words, signals.get(own.place) + signals.get(own.condition));
+    let elsewhere = any("own words known") && any("own words new") && aside(&KNOWN) && aside(&NEW);
+    let denies_for_a_time = |own: &Own| any(own.denials) && any(own.amounts) && aside(own);
+    let for_a_time = is("shared", 1.0)
+        && is("same amounts", 0.0)
+        && (denies_for_a_time(&KNOWN) || denies_for_a_time(&NEW));
+    let two_wholes = any("own whole both") && any("own subjects both");
+    match found {
+        _ if any("replaces new") => false,
+        Conflict::Denied | Conflict::Opposite => any("one denies") && (elsewhere || for_a_time),
+        Conflict::Amount => two_wholes && is("own words known", 1.0) && is("own words new", 1.0),
+        Conflict::Ended | Conflict::Time | Conflict::Place => false,
+    }
 }
 
 /// What kind of conflict it is where no rule says so.

@@ -388,7 +388,8 @@ pub(super) const FUNCTIONAL: &str = "code id label path capital name port status
 pub(super) const NAMED: &str = "ceo cto cfo owner manager author president leader boss lead maintainer chairman chairperson \
     director founder spouse husband wife mother father supervisor mentor doctor dentist landlord assignee \
     reviewer sponsor captain coach principal mayor chancellor king queen employer bank insurer vendor supplier \
-    database broker successor predecessor winner";
+    database broker successor predecessor winner gp accountant lawyer solicitor therapist paediatrician pediatrician \
+    physiotherapist optician vet notary nanny midwife hairdresser";
 
 /// Verbs whose past does not end in -ed.
 pub(super) const IRREGULAR: &str = "went:go gone:go bought:buy ate:eat eaten:eat saw:see seen:see ran:run met:meet won:win \
@@ -457,3 +458,11 @@ pub(super) const PERIODIC: &str =
     "daily nightly weekly monthly hourly yearly quarterly every each again another";
 
 pub(super) const SPEECH: &str = "say tell claim write ask reply shout whisper quote announce state insist";
+
+/// Before a noun, they tell another one of the kind than the noun alone.
+pub(super) const QUALIFIERS: &str = "other another second third fourth deputy vice assistant backup back-up substitute stand-in \
+    standby interim acting former previous ex honorary alternate alternative emergency reserve secondary tertiary \
+    auxiliary fallback associate junior trainee temporary twin shadow";
+
+/// Behind a noun, they name what it is limited to.
+pub(super) const RESERVES: &str = "limit quota request reservation";

@@ -3,9 +3,10 @@
 //! Each word is looked up once; what it does to the statement is decided by its role and by what stands around it.
 
 use super::{
-    DATED, DEFINITE, DENIED, DENIED_SIDE, EVENT, FUTURE, HAS_DENIAL, IMPOSSIBLE, Kind, NEVER, NO_CLAIM, NONE,
-    NOTE, ONCE, PARTIAL, PAST, PERFECT, PERIODIC, READING, SIDE_OF_NOUN, SIDE_WHICH, SLOT_ANY, SLOT_BY,
-    SLOT_NAME, SLOT_PLACE, SLOT_WHERE, Slot, Statement, TOKENS_MAX, Token, VALUES_MAX,
+    AT_HOUR, CONTINUES, DATED, DEFINITE, DENIED, DENIED_SIDE, EVENT, FUTURE, HAS_DENIAL, IMPOSSIBLE, Kind,
+    LIMITS, NEVER, NO_CLAIM, NONE, NOTE, NUMBERS, ONCE, PARTIAL, PAST, PERFECT, PERIODIC, QUALIFIES, READING,
+    RECORD, SIDE_OF_NOUN, SIDE_WHICH, SLOT_ANY, SLOT_BY, SLOT_CHOICE, SLOT_NAME, SLOT_PLACE, SLOT_WHERE,
+    SPENDING, Slot, Statement, TOKENS_MAX, Token, VALUES_MAX, occasion,
 };
 use crate::claim::label::{self, Place};
 use crate::claim::lexicon::{Bound, Lexicon, Opens, Role, Tense, lexicon};
@@ -13,6 +14,9 @@ use crate::claim::quantity::{self, DAY, MARK_ANCHOR, MARK_END, MARK_SINCE, MARK_
 use crate::claim::words::{Sentence, Word};
 use crate::claim::{Features, hash24, hash64};
 use crate::text::Analyser;
+
+/// A longer noun with a capital is a name.
+const ACRONYM_BYTES_MAX: usize = 3;
 
 pub(super) struct Reader<'a> {
     words: &'a [Word],
@@ -192,7 +196,9 @@ impl<'a> Reader<'a> {
 
     /// Adds a value as it is written where it can be read in two ways: 3.10 as a version, 5/7 as a day.
     fn mix_written(&mut self, taken: usize) {
-        let doubtful = |word: &&Word| word.text.contains(['.', '/']);
+        // A time to the second is read to the minute, or to the day.
+        let timestamp = |text: &str| text.matches(':').count() > usize::from(!text.contains('-'));
+        let doubtful = |word: &&Word| word.text.contains(['.', '/']) || timestamp(&word.text);
         let words = self.words.get(self.at..self.at + taken).unwrap_or_default();
         for word in words.iter().filter(doubtful) {
             self.form = hash64(self.form, word.text.as_bytes());
@@ -247,7 +253,14 @@ impl<'a> Reader<'a> {
             Role::Function => self.features.function(text),
             Role::Link | Role::Conjunction => self.link(text),
             Role::Preposition => self.preposition(text),
-            Role::Pronoun => self.push(text, Kind::Other, 0),
+            Role::Pronoun => {
+                self.push(text, Kind::Other, 0);
+                // "Call me Priya".
+                let named = self.words.get(self.at).is_some_and(|next| next.capital);
+                if text == "me" && named && matches!(self.before.as_deref(), Some("call" | "calls")) {
+                    self.open_slot(SLOT_NAME);
+                }
+            }
             Role::Negator => {
                 self.out.flags |= if text == "never" { NEVER } else { 0 };
                 self.deny();
@@ -434,7 +447,9 @@ impl<'a> Reader<'a> {
             None if same == "in" => {}
             None => self.push(&same, name, 0),
         }
-        if !capital {
+        // "My GP", "the CEO": an acronym is no name.
+        let acronym = text.len() <= ACRONYM_BYTES_MAX && self.lexicon.noun(text).is_some();
+        if !capital || acronym {
             self.open_after(text, &same);
         }
     }
@@ -461,7 +476,9 @@ impl<'a> Reader<'a> {
     fn open_after(&mut self, text: &str, stem: &str) {
         let free = self.out.slot.sort == 0 && !self.open;
         match self.lexicon.noun(text).or_else(|| self.lexicon.opens(stem)) {
-            Some(Opens::After([""])) if free => self.open_slot(SLOT_PLACE),
+            Some(Opens::After([""])) if free => {
+                self.open_slot(if stem == "prefer" { SLOT_CHOICE } else { SLOT_PLACE });
+            }
             Some(after @ Opens::After(_)) => self.pending = Some(after),
             Some(Opens::Any) => self.named(SLOT_ANY),
             Some(Opens::Name) => self.named(SLOT_NAME),
@@ -499,7 +516,26 @@ impl<'a> Reader<'a> {
         } else {
             self.features.content(hash);
         }
+        let side = if kind == Kind::Axis { side } else { self.tells_apart(word) };
         self.out.tokens.push(Token::new(hash, kind, side));
+    }
+
+    /// How the word just read tells its noun from others of the kind, if it does.
+    fn tells_apart(&self, word: &str) -> u8 {
+        let written =
+            self.at.checked_sub(1).and_then(|at| self.words.get(at)).map_or(word, |word| &word.text);
+        let behind_noun = self.before.as_deref().is_some_and(|before| self.lexicon.surface(before).is_none());
+        let leads = !self.tense_known && self.copula.is_none();
+        let definite = self.copula.is_some() && self.before.as_deref() == Some("the");
+        if self.lexicon.qualifies(written) && (leads || definite) && self.before_noun() {
+            QUALIFIES
+        } else if self.lexicon.reserves(written) && behind_noun {
+            LIMITS
+        } else if written.starts_with(|c: char| c.is_ascii_digit()) {
+            NUMBERS
+        } else {
+            0
+        }
     }
 
     pub(super) fn finish(mut self, sentence: &Sentence) -> Statement {
@@ -520,8 +556,18 @@ impl<'a> Reader<'a> {
             self.out.flags |= READING;
         }
         let value_behind_colon = self.noted.is_some_and(|before| self.out.values.len() > before);
-        if value_behind_colon && !self.limited && self.noun == 0 {
+        self.out.flags |= occasion::flags(&sentence.words);
+        let single = self.noun != 0;
+        let spent = self.out.is(SPENDING) && !self.limited;
+        let at_hour = self.out.is(RECORD) && self.out.is(AT_HOUR);
+        if ((value_behind_colon && !self.limited) || spent || at_hour) && !single {
             self.out.flags |= NOTE;
+        }
+        if single {
+            self.out.flags &= !RECORD;
+        }
+        if sentence.continues {
+            self.out.flags |= CONTINUES;
         }
         if self.is_reversed() {
             self.out.flags |= IMPOSSIBLE;

@@ -3,7 +3,8 @@
 //! them under `strict`.
 //!
 //! Invariant (habits follow from the log): what a pair usually does is counted in memory and counted again from the log where
-//! it is not there, so a restart or a full table forgets nothing. A hold itself is an entry.
+//! it is not there, so a restart or a full table forgets nothing but what writes that were committed at once spoke against. A hold
+//! itself is an entry.
 
 mod habit;
 mod past;

@@ -49,7 +49,8 @@ impl Maker<'_> {
             return Ok(Copied::Nothing);
         }
         // One of another layer ends with it, and is continued by none.
-        let first = replaced.iter().copied().find(|(_, head)| self.layer_of(*head) == Some(kept.layer));
+        let is_of_layer = |head| self.place_of(head).is_some_and(|(_, layer)| layer == kept.layer);
+        let first = replaced.iter().copied().find(|(_, head)| is_of_layer(*head));
         let displaced = replaced_heads(self.tenant, self.admitted.displaced());
         let replaced: Vec<(ItemId, VersionId)> = replaced.into_iter().chain(displaced).collect();
         let version = VersionId::from_bytes(self.tenant.entropy.bytes());
@@ -81,14 +82,17 @@ impl Maker<'_> {
         if self.admitted.request().tier != TierWish::Auto {
             return true;
         }
-        let stays_private = !kept.parents.is_empty() && copies.is_empty();
+        let is_shared = |head: &VersionId| self.place_of(*head).is_some_and(|(tier, _)| tier == Tier::Shared);
+        let stays_private =
+            !kept.parents.is_empty() && copies.is_empty() && !kept.parents.iter().any(is_shared);
         let is_decided = self.facts.on_conflict.is_some() || self.facts.approval.is_some();
         let against = &self.admitted.assessment().against;
         !stays_private && (is_decided || !against.iter().any(|one| one.is_of_another(self.facts)))
     }
 
-    fn layer_of(&self, version: VersionId) -> Option<Layer> {
-        self.tenant.shared.views.read().items.find_version(version).map(|version| version.layer)
+    fn place_of(&self, version: VersionId) -> Option<(Tier, Layer)> {
+        let views = self.tenant.shared.views.read();
+        views.items.find_version(version).map(|version| (version.tier, version.layer))
     }
 
     /// Whether others know already what they would be given.

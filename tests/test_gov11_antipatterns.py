@@ -295,8 +295,8 @@ def test_a_suspended_agent_writes_nothing(alone, policy):
     bot.supported(novel())
 
 
-def test_what_a_suspended_agent_had_put_off_waits_no_longer(alone):
-    """GOV-11.9: a put-off write of an agent that was suspended meanwhile is refused when its turn comes, and kept."""
+def test_what_a_suspended_agent_had_put_off_waits_for_its_return(alone):
+    """GOV-11.9, AM-10: a put-off write of an agent that was suspended meanwhile is not committed when its turn comes; it waits on."""
     world = alone(writes_per_minute="[6000,3000,1,60,20]")
     ana, bot = world.pair()
     bot.supported(novel())
@@ -304,8 +304,11 @@ def test_what_a_suspended_agent_had_put_off_waits_no_longer(alone):
     bot.put_off(text, evidence=[world.said(text)])
     world.chief.ask("POST", f"/v1/agents/{bot.name}:suspend", {"reason": "odd"})
     world.clock.advance(minutes=1)
-    kept = eventually(lambda: [one for one in bot.kept() if one["state"] == "refused"])
-    assert kept[0]["code"] == "WRITES_SUSPENDED" and text not in ana.texts()
+    [kept] = eventually(lambda: [one for one in bot.kept() if one["code"] == "WRITES_SUSPENDED"])
+    assert kept["state"] == "deferred" and text not in ana.texts()
+    world.chief.ask("POST", f"/v1/agents/{bot.name}:resume", {"reason": "fine"})
+    world.clock.advance(minutes=1)
+    eventually(lambda: text in ana.texts())
 
 
 # Quarantine

@@ -48,7 +48,9 @@ def test_patch_changes_only_what_it_names(standard):
     after = bot.get(id)
     assert after["text"] == text and after["operation"] == "update" and after["parents"] == [made["version"]]
     assert (after["expires_at"], [one["excerpt"] for one in after["evidence"]]) == (before["expires_at"], [before["text"]])
-    kept(before, after)
+    kept(before, after, "triple")
+    assert after.get("triple") is None, "it said in parts what the old text said"
+    patch(triple=before["triple"])
     patch(fields={"port": 9090, "hosts": {"a": None, "c": 3}}, tags=["net"])
     after = bot.get(id)
     assert after["fields"] == {"port": 9090, "hosts": {"b": 2, "c": 3}} and after["tags"] == ["net"]
@@ -178,7 +180,7 @@ def test_every_way_to_update_keeps_the_rest(standard, bin):
         assert (answer["status"], answer["id"]) == ("committed", made["id"])
         after = bot.get(made["id"])
         assert (after["text"], after["tags"]) == (text, ["one"])
-        kept(before, after, "tags")
+        kept(before, after, "tags", "triple")
     with McpCaller(over_http(standard.server, bot.key)) as mcp:
         made, before = full(standard, bot)
         mcp.ask("update_item", {"id": made["id"], "tags": ["only"]})

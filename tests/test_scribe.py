@@ -342,6 +342,26 @@ def test_an_owed_copy_passes_the_gates(team_with, scribe):
     assert team.one.get(made["id"])["tier"] == "private"
 
 
+def test_a_yes_does_not_fail_because_of_a_full_queue(bin, tmp_path, scribe):
+    """AM-10: the author's queue is full, and a reviewer's yes commits all the same: the copy that others are owed waits beyond it."""
+    env = scribe.settings(timeout_ms=300) | {"TABELLION_GOVERNANCE__POLICY": "standard", "TABELLION_GOVERNANCE__DEFERRALS_MAX": "1"}
+    with Server(bin, tmp_path / "data", env=env) as server:
+        team = Team(server)
+        team.policy("share-all", {"kind": "write_shared", "share": "on", "steps": REQUIRES})
+        person = team.people[0]
+        scribe.says = lambda document, *_: {"memories": [{"key": "k", "text": document["text"]}]}
+        name = novel(1).capitalize()
+        person.write(f"{name} lives in Rome.")
+        scribe.down()
+        held = team.one.ask("POST", "/v1/items", {"text": f"{name} lives in Berlin.", "on_conflict": "review"}, expect=202)
+        assert held["pending_id"].startswith("rev_")
+        assert team.one.write(novel())["shared_pending_id"]
+        team.one.refused("POST", "/v1/items", {"text": novel()}, status=429, code="DEFERRALS_FULL")
+        answer = person.ask("POST", f"/v1/reviews/{held['pending_id']}:decide", {"decision": "approve", "reason": "so it is"})
+        assert answer["status"] == "committed" and answer["shared_pending_id"].startswith("def_"), answer
+        assert person.get(answer["id"])["text"] == f"{name} lives in Berlin."
+
+
 def test_a_scribe_without_models_stops_the_start(bin, tmp_path):
     """SHARE-18: a mistake in the configuration is named at the start."""
     env = {"TABELLION_SHARING__SCRIBE__URL": "http://127.0.0.1:1/v1"}

@@ -100,8 +100,8 @@ def test_a_stream_and_a_batch_of_a_disabled_user_end(team):
     assert person.found(second) == []
 
 
-def test_what_a_disabled_user_queued_is_not_committed(alone):
-    """A write that waits for its turn is refused and kept for its author; one that waits for a person cannot be approved."""
+def test_what_a_disabled_user_has_in_review_is_not_committed(alone):
+    """What waits for a person cannot be approved while its author is disabled, and can when they are back."""
     world = alone("strict")
     ana, bot = world.pair()
     ben = world.reviewer(ana)
@@ -114,8 +114,8 @@ def test_what_a_disabled_user_queued_is_not_committed(alone):
     assert ben.approves(held["pending_id"])["status"] == "committed"
 
 
-def test_what_a_disabled_user_put_off_is_refused_and_kept(alone):
-    """AM-10: a write that waits for its turn is not committed for a user who was disabled meanwhile, and is not lost either."""
+def test_what_a_disabled_user_put_off_waits_for_them(alone):
+    """AM-10: a write that waits for its turn is not committed for a user who is disabled meanwhile, and waits on until they are back."""
     world = alone(writes_per_minute="[6000,3000,1,60,20]")
     ana, bot = world.pair()
     bot.supported(novel())
@@ -126,7 +126,9 @@ def test_what_a_disabled_user_put_off_is_refused_and_kept(alone):
     time.sleep(2)
     world.chief.ask("POST", f"/v1/users/{ana.name}:enable", {})
     [kept] = bot.kept()
-    assert (kept["state"], kept["code"]) == ("refused", "USER_DISABLED") and text not in ana.texts()
+    assert (kept["state"], kept["code"]) == ("deferred", "USER_DISABLED") and text not in ana.texts()
+    world.clock.advance(minutes=1)
+    eventually(lambda: text in ana.texts())
 
 
 def test_the_last_active_admin_stays(server):

@@ -19,8 +19,8 @@ mod sight;
 mod token;
 
 pub use caller::{
-    Caller, Service, authenticate, author, invoke, powers, powers_by, recognise, serve, through,
-    unauthenticated,
+    Caller, Service, authenticate, author, invoke, may_still_act, powers, powers_by, recognise, serve,
+    through, unauthenticated,
 };
 pub use cedar::{
     Asking, CEDAR_POLICIES_IN_TEXT_MAX, CEDAR_POLICIES_MAX, CEDAR_TEXT_BYTES_MAX, Rules, check as check_cedar,

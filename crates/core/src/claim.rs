@@ -153,11 +153,14 @@ impl Claim {
         self
     }
 
-    /// Whether the claim speaks of an earlier time than another one, where either of them names its `time`. Without one, what is
-    /// written now is the newer; a `time` that was still to come says when something happens, not when it was said.
+    /// Whether the claim speaks of an earlier time than another one: by the `time` that either of them names, else by which of
+    /// them was said first. A `time` that was still to come says when something happens, not when it was said.
     #[must_use]
-    pub fn is_older_than(&self, other: &Self) -> bool {
-        (self.made.by_field || other.made.by_field) && self.made.is_before(other.made)
+    pub fn is_older_than(&self, other: &Self, was_said_first: bool) -> bool {
+        match self.made.by_field || other.made.by_field {
+            true => self.made.is_before(other.made),
+            false => was_said_first,
+        }
     }
 
     /// How near the topics of the two are, 0 to 1: the cosine over hashed stems.

@@ -131,7 +131,7 @@ pub struct Views {
 pub struct NotACheckpoint;
 
 /// Changes when the shape of a view changes: an old checkpoint is dropped and folded anew.
-const CHECKPOINT_SHAPE: u32 = 17;
+const CHECKPOINT_SHAPE: u32 = 18;
 
 impl Views {
     /// The position up to which entries are folded in.

@@ -120,6 +120,7 @@ impl World {
             review: None,
             against: 0,
             origin: None,
+            said_at: None,
         };
         let tags: Vec<String> = of.labels.iter().map(|label| format!("label:{label}")).collect();
         let content = serde_json::json!({"kind": of.kind, "text": "x", "tags": tags});

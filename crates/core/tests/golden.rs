@@ -49,6 +49,7 @@ fn entries() -> Vec<(&'static str, Entry)> {
         review: Some(ReviewId::from_bytes([23; 16])),
         against: 1,
         origin: None,
+        said_at: None,
     };
     let issued = IssuedKey {
         key: KeyId::from_bytes([11; 16]),
@@ -109,7 +110,8 @@ fn entries() -> Vec<(&'static str, Entry)> {
         ),
         ("key_issued", entry(5, actor(), Event::KeyIssued(issued), None)),
         ("key_revoked", entry(6, actor(), Event::KeyRevoked { key: KeyId::from_bytes([11; 16]) }, None)),
-        ("version_written", entry(300, actor(), Event::VersionWritten(written), sealed)),
+        ("version_written", entry(300, actor(), Event::VersionWritten(written.clone()), sealed)),
+        ("version_written_after_a_wait", entry(300, actor(), Event::VersionWritten(waited(written)), sealed)),
         (
             "version_retracted",
             entry(301, actor(), Event::VersionRetracted { item, version, found_false: None }, sealed),
@@ -297,6 +299,10 @@ fn entries() -> Vec<(&'static str, Entry)> {
             ),
         ),
     ]
+}
+
+fn waited(written: WrittenVersion) -> WrittenVersion {
+    WrittenVersion { said_at: Some(Timestamp::from_micros(1_794_700_000_000_000)), ..written }
 }
 
 fn pair_held() -> PairHold {

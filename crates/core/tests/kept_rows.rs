@@ -40,6 +40,7 @@ fn write(views: &mut Views, number: u8, kind: &str) {
         review: None,
         against: 0,
         origin: None,
+        said_at: None,
     };
     let content = serde_json::json!({"kind": kind, "text": "x"}).to_string().into_bytes();
     let opened = OpenedVersion { namespace: "default".to_owned(), content, provenance: Vec::new() };

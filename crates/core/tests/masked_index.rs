@@ -104,6 +104,7 @@ impl World {
             review: None,
             against: 0,
             origin: None,
+            said_at: None,
         };
         let content_bytes = content.canonical().unwrap();
         let opened = OpenedVersion { namespace: String::new(), content: content_bytes, provenance: vec![] };

@@ -331,6 +331,7 @@ fn written(
         review: None,
         against: 0,
         origin: None,
+        said_at: None,
     }
 }
 

@@ -434,6 +434,7 @@ fn restore(
         review: None,
         against: 0,
         origin: before.version.origin,
+        said_at: None,
     };
     let canonical = content
         .canonical()

@@ -1,48 +1,39 @@
 //! Writes that are not memory: those put off, which are tried again unaided, and those refused, which their authors can read
 //! back and open again (GOV-1.6, D1, D3).
 
+mod again;
 mod found;
 mod queue;
+mod wait;
+
+pub(crate) use again::start;
+pub(crate) use wait::Wait;
 
 pub(crate) use found::{Queued, RefusedWrite, ids, queued, refused_by_gates};
 
 use crate::flow::Pace;
-use crate::owed::{Owed, Standing};
+use crate::owed::Owed;
 use crate::reply::{Deferral, KeptReply, WriteStatus, Written};
 use crate::scribing::{self, Told};
 use crate::tenant::{Tenant, storage};
 use crate::trouble::Part;
-use crate::write::{self, Asked, Waited};
-use crate::{Call, OpenError, calibration};
+use crate::write::{self, Asked};
+use crate::{Call, OpenError};
 use queue::Queue;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Weak};
-use std::time::Duration;
-use tabellion_core::access::{Caller, author};
+use tabellion_core::access::Caller;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::{GateName, WriteDraft, read_write};
-use tabellion_core::id::{DeferralId, KeyId, RefusalId, ReviewId, VersionId};
-use tabellion_core::item::Layer;
+use tabellion_core::id::{DeferralId, RefusalId, ReviewId, VersionId};
 use tabellion_core::seal::{Secret, close as seal, open as unseal};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_store::{KeptPut, KeptStore, KeptWrite, PutOutcome, StoreError};
-use tokio::task::JoinSet;
 
-/// How often a write that was put off is tried.
-const ATTEMPTS_MAX: u32 = 5;
-/// The wait before it is tried first; it doubles up to the longest.
+/// The wait before a write is tried first; it doubles up to the longest.
 const WAIT_FIRST_SECS: u64 = 1;
-const WAIT_LONGEST_SECS: u64 = 300;
-/// Writes tried again in one go.
-const BATCH: u32 = 256;
-/// Authors whose writes are tried at the same time, and writes of one of them in one go.
-const AUTHORS_MAX: usize = 16;
-const OF_AUTHOR_MAX: usize = 16;
-/// Between two looks at what is due.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// Rows of a listing.
 const PAGE: u32 = 500;
 
@@ -112,81 +103,6 @@ pub(crate) fn waiting_of(tenant: &Tenant, caller: &Caller) -> Result<u32, Refusa
     waiting.map_err(|error| storage(&error))
 }
 
-/// What a write that is put off waits for, and until when at least.
-pub(crate) struct Wait {
-    gate: GateName,
-    code: Code,
-    message: String,
-    until: Timestamp,
-}
-
-impl Wait {
-    /// For room within a rate.
-    pub(crate) fn for_room(free_at: Timestamp, layer: Layer, rate: u32) -> Self {
-        let message = format!(
-            "this agent writes faster than its rate of {rate} a minute in the {} layer; the write is kept and committed by itself",
-            layer.as_str()
-        );
-        Self { gate: GateName::Preflight, code: Code::RateExceeded, message, until: free_at }
-    }
-
-    /// For what others are given of it to be kept apart by itself, so that what its user keeps need not wait (CAL-31).
-    fn for_others(now: Timestamp) -> Self {
-        let message = "what others would see of it does not fit what is known yet; it is kept apart for them";
-        Self {
-            gate: GateName::Calibration,
-            code: Code::CalibrationStaged,
-            message: message.to_owned(),
-            until: now,
-        }
-    }
-
-    /// For a gate outside this process; none if the refusal is a real one.
-    pub(crate) fn for_gate(refusal: &Refusal, now: Timestamp) -> Option<Self> {
-        let waits =
-            matches!(refusal.code, Code::GateDeferred | Code::GateUnreachable | Code::ScribeUnreachable);
-        waits.then(|| Self {
-            gate: refusal.gate.unwrap_or(GateName::Policy),
-            code: refusal.code,
-            message: refusal.message.clone(),
-            until: refusal.retry_after.map_or(now, |period| now.plus(period)),
-        })
-    }
-
-    /// What a kept write waits for, as its row has it.
-    fn of(body: &Value, until: Timestamp) -> Self {
-        let text = |name: &str| body.get(name).and_then(Value::as_str);
-        let code = Code::ALL.iter().copied().find(|code| Some(code.as_str()) == text("code"));
-        let gate = GateName::ALL.iter().copied().find(|gate| Some(gate.as_str()) == text("gate"));
-        Self {
-            gate: gate.unwrap_or(GateName::Preflight),
-            code: code.unwrap_or(Code::RateExceeded),
-            message: text("message").unwrap_or("this agent writes faster than its rate").to_owned(),
-            until,
-        }
-    }
-
-    fn deferral(self, id: DeferralId, now: Timestamp) -> Deferral {
-        Deferral {
-            pending_id: id.to_string(),
-            gate: self.gate,
-            code: self.code,
-            message: self.message,
-            retry_after: Some(self.until.since(now)),
-        }
-    }
-
-    /// Why there is no more waiting.
-    fn exhausted(&self) -> Refusal {
-        let message = if self.code == Code::RateExceeded {
-            "it found no room however often it was tried; write it again, or import it".to_owned()
-        } else {
-            format!("however often it was tried, {}; write it again later", self.message)
-        };
-        Refusal::new(Code::RetryExhausted, message).at(self.gate)
-    }
-}
-
 /// Puts a write off: it is durable before the answer, and tried again when there is room.
 pub(crate) async fn put_off(
     tenant: &Tenant,
@@ -230,8 +146,15 @@ async fn keep_put_off(
     let author = author_bytes(&call.caller);
     let now = tenant.now();
     let id = DeferralId::from_bytes(tenant.entropy.bytes());
+    // A reviewer's yes does not fail because of what else its author has waiting.
+    let waiting_max = match asked.review() {
+        Some(_) => u32::MAX,
+        None => tenant.governance.deferrals_max,
+    };
+    let made = if owed.is_some() { now } else { asked.submitted };
     let owed = owed.or(asked.owed);
-    let waited = Waiting { draft: &asked.body, edits: asked.edits, told: &asked.told, owed };
+    let (draft, submitted, edits, told) = (&asked.body, asked.submitted, asked.edits, &asked.told);
+    let waited = Waiting { draft, submitted, edits, told, owed };
     let body = waited.body(&call.caller, wait);
     let kept = KeptWrite {
         id: *id.as_bytes(),
@@ -240,12 +163,11 @@ async fn keep_put_off(
         due: Some(wait.until),
         ends: now.plus(tenant.governance.refusals_kept),
         attempts: 0,
-        made: now,
+        made,
         closed: tenant.kept.close(tenant, id.as_bytes(), &body),
     };
     let governance = &tenant.governance;
-    let put =
-        KeptPut { kept, refused_max: governance.refusals_max, waiting_max: Some(governance.deferrals_max) };
+    let put = KeptPut { kept, refused_max: governance.refusals_max, waiting_max: Some(waiting_max) };
     match noted(tenant, tenant.kept.queue.put(put).await).map_err(|error| storage(&error))? {
         PutOutcome::Kept => {
             tenant.kept.waiting.fetch_add(1, Ordering::AcqRel);
@@ -268,6 +190,7 @@ async fn keep_put_off(
 /// A write that waits, as it is kept.
 struct Waiting<'a> {
     draft: &'a WriteDraft,
+    submitted: Timestamp,
     edits: Option<ReviewId>,
     told: &'a Told,
     owed: Option<Owed>,
@@ -278,6 +201,8 @@ impl Waiting<'_> {
         json!({
             "write": self.draft.to_body(),
             "item": self.draft.item,
+            "patch": self.draft.patch,
+            "submitted": self.submitted.to_string(),
             "key": caller.key().to_string(),
             "edits": self.edits.map(|review| review.to_string()),
             "told": self.told.to_json(),
@@ -324,8 +249,29 @@ pub(crate) fn owing(tenant: &Tenant, version: VersionId) -> Result<Option<Deferr
 }
 
 /// What the same write waits for, if it was put off already.
-pub(crate) fn waiting(tenant: &Tenant, asked: &Asked) -> Result<Option<Deferral>, Refusal> {
-    waiting_by(tenant, &asked.token)
+///
+/// # Errors
+/// When its request id waits with other content.
+pub(crate) fn waiting(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Option<Deferral>, Refusal> {
+    if let Some(known) = waiting_by(tenant, &asked.token)? {
+        return Ok(Some(known));
+    }
+    if asked.request_print.is_none() || tenant.kept.waiting.load(Ordering::Acquire) == 0 {
+        return Ok(None);
+    }
+    let rows = tenant.kept.store.waiting_by_author(&author_bytes(&call.caller));
+    for kept in rows.map_err(|error| storage(&error))? {
+        let Some(draft) = draft_of(tenant, &kept) else { continue };
+        let request = draft.request_id.as_deref().and_then(|id| write::request_print(tenant, call, id));
+        if request != asked.request_print {
+            continue;
+        }
+        // The same patch may have been merged into another version since.
+        let is_same =
+            draft.patch.is_some() && draft.patch == asked.body.patch && draft.item == asked.body.item;
+        return if is_same { Ok(deferral_of(tenant, &kept)) } else { Err(write::request_id_reused()) };
+    }
+    Ok(None)
 }
 
 fn waiting_by(tenant: &Tenant, token: &Hash) -> Result<Option<Deferral>, Refusal> {
@@ -373,6 +319,7 @@ fn refused_write(
     let body = json!({
         "write": draft.to_body(),
         "item": draft.item,
+        "patch": draft.patch,
         "key": caller.key().to_string(),
         "gate": refusal.gate.map(GateName::as_str),
         "code": refusal.code.as_str(),
@@ -421,7 +368,7 @@ pub(crate) async fn get(tenant: &Tenant, call: &Call, id: &str) -> Result<KeptRe
 /// Sends a refused write through the gates once more; it is forgotten if they take it.
 pub(crate) async fn reopen(tenant: &Tenant, call: &Call, id: &str) -> Result<Written, Refusal> {
     let kept = find(tenant, call, id)?;
-    let draft = draft_of(tenant, &kept).ok_or_else(not_found)?;
+    let draft = write::merged_anew(tenant, call, draft_of(tenant, &kept).ok_or_else(not_found)?);
     let written = write::write(tenant, call, draft, Pace::Single).await?;
     if kept.due.is_none() && written.status != WriteStatus::Deferred {
         tenant.kept.store.forget(&kept.id).map_err(|error| storage(&error))?;
@@ -458,88 +405,16 @@ fn reply(tenant: &Tenant, kept: &KeptWrite) -> Option<KeptReply> {
     })
 }
 
+fn time_in(body: &Value, name: &str) -> Option<Timestamp> {
+    body.get(name)?.as_str()?.parse().ok()
+}
+
 fn draft_of(tenant: &Tenant, kept: &KeptWrite) -> Option<WriteDraft> {
     let body = tenant.kept.read(kept)?;
     let mut draft = read_write(body.get("write")?.clone()).ok()?;
     draft.item = body.get("item").and_then(Value::as_str).map(str::to_owned);
+    draft.patch = body.get("patch").and_then(Value::as_object).cloned();
     Some(draft)
-}
-
-/// Starts the thread that tries again what was put off, for as long as the tenant is there.
-pub(crate) fn start(tenant: &Arc<Tenant>) -> std::io::Result<()> {
-    let weak = Arc::downgrade(tenant);
-    std::thread::Builder::new().name("deferrals".into()).spawn(move || run(&weak)).map(drop)
-}
-
-fn run(tenant: &Weak<Tenant>) {
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else { return };
-    loop {
-        let Some(tenant) = tenant.upgrade().filter(|tenant| tenant.sequencer.is_well()) else { return };
-        let now = tenant.now();
-        match tenant.kept.store.due(now, BATCH) {
-            Ok(due) => runtime.block_on(retry_all(&tenant, due)),
-            Err(error) => tracing::warn!(%error, "what was put off could not be read"),
-        }
-        if tenant.shared.troubles.is_in(Part::KeptWrites) {
-            let _reported = noted(&tenant, tenant.kept.store.touch());
-        }
-        if let Err(error) = tenant.kept.store.forget_ended(now) {
-            tracing::warn!(%error, "what was kept long enough could not be forgotten");
-        }
-        runtime.block_on(calibration::run_if_due(&tenant));
-        drop(tenant);
-        std::thread::sleep(LOOK_AGAIN);
-    }
-}
-
-/// Tries what is due: the writes of one author in their order, those of several at the same time, so that nobody waits for
-/// another's slow gate. What an author has beyond a few is still due at the next look.
-async fn retry_all(tenant: &Arc<Tenant>, due: Vec<KeptWrite>) {
-    let mut authors: BTreeMap<[u8; 32], Vec<KeptWrite>> = BTreeMap::new();
-    for kept in due {
-        let own = authors.entry(kept.author).or_default();
-        if own.len() < OF_AUTHOR_MAX {
-            own.push(kept);
-        }
-    }
-    let mut trying = JoinSet::new();
-    for (_, own) in authors {
-        if trying.len() >= AUTHORS_MAX {
-            trying.join_next().await;
-        }
-        let tenant = Arc::clone(tenant);
-        trying.spawn(async move {
-            for kept in own {
-                // Somebody may have ended it meanwhile.
-                if found::still_waits(&tenant, &kept).unwrap_or(true) {
-                    retry(&tenant, kept).await;
-                }
-            }
-        });
-    }
-    while trying.join_next().await.is_some() {}
-}
-
-/// Tries a write again; one that finds no room waits on, one that a gate refuses is kept as refused.
-async fn retry(tenant: &Tenant, kept: KeptWrite) {
-    let Some((call, waited)) = revived(tenant, &kept) else {
-        tracing::warn!("a write that was put off could not be read again; it is dropped");
-        return forget(tenant, &kept);
-    };
-    match waited.owed.map_or(Standing::Stands, |owed| owed.stands(tenant, kept.made)) {
-        Standing::Stands => {}
-        Standing::Gone => return forget(tenant, &kept),
-        Standing::NotYet => return,
-    }
-    let waited_for =
-        tenant.kept.read(&kept).map_or(Code::RateExceeded, |body| Wait::of(&body, kept.made).code);
-    match write::again(tenant, &call, &waited, waited_for).await {
-        Ok(_) => forget(tenant, &kept),
-        Err(write::Again::Later(wait, told)) => {
-            wait_on(tenant, &call, &kept, &Waited { told, ..waited }, &wait);
-        }
-        Err(write::Again::Refused(refusal)) => end(tenant, &call, &kept, &waited.draft, &refusal),
-    }
 }
 
 /// Forgets a write that waits no longer. Should that fail, it is tried once more and found committed.
@@ -547,51 +422,5 @@ fn forget(tenant: &Tenant, kept: &KeptWrite) {
     match noted(tenant, tenant.kept.store.forget(&kept.id)) {
         Ok(()) => drop(tenant.kept.waiting.fetch_sub(1, Ordering::AcqRel)),
         Err(error) => tracing::warn!(%error, "a write that was put off could not be forgotten"),
-    }
-}
-
-fn revived(tenant: &Tenant, kept: &KeptWrite) -> Option<(Call, Waited)> {
-    let body = tenant.kept.read(kept)?;
-    let key: KeyId = body.get("key")?.as_str()?.parse().ok()?;
-    let (user, agent) = kept.author.split_at(16);
-    let user = tabellion_core::id::UserId::from_bytes(user.try_into().ok()?);
-    let agent = tabellion_core::id::AgentId::from_bytes(agent.try_into().ok()?);
-    let caller = author(&tenant.shared.views.read().identity, user, agent, key).ok()?;
-    let edits = body.get("edits").and_then(Value::as_str).and_then(|id| id.parse().ok());
-    let waited = Waited {
-        draft: draft_of(tenant, kept)?,
-        submitted: kept.made,
-        edits,
-        told: Told::of_json(body.get("told")),
-        owed: Owed::of_json(body.get("owed")),
-    };
-    Some((Call { caller, request_id: None, trace: None }, waited))
-}
-
-fn wait_on(tenant: &Tenant, call: &Call, kept: &KeptWrite, waited: &Waited, wait: &Wait) {
-    let (attempts, now) = (kept.attempts + 1, tenant.now());
-    // What is only to be shared is not lost, however long a model is away.
-    let is_last = attempts >= ATTEMPTS_MAX && wait.code != Code::ScribeUnreachable;
-    if is_last || now >= kept.ends {
-        return end(tenant, call, kept, &waited.draft, &wait.exhausted());
-    }
-    let backoff = (WAIT_FIRST_SECS << attempts.min(16)).min(WAIT_LONGEST_SECS);
-    let due = Some(now.plus(Period::from_secs(backoff)).max(wait.until));
-    let waiting =
-        Waiting { draft: &waited.draft, edits: waited.edits, told: &waited.told, owed: waited.owed };
-    let body = waiting.body(&call.caller, wait);
-    let closed = tenant.kept.close(tenant, &kept.id, &body);
-    let kept = KeptWrite { attempts, due, closed, ..*kept };
-    if let Err(error) = tenant.kept.put(tenant, &kept) {
-        tracing::warn!(%error, "a write that was put off could not be put off again");
-    }
-}
-
-fn end(tenant: &Tenant, call: &Call, kept: &KeptWrite, draft: &WriteDraft, refusal: &Refusal) {
-    let id = RefusalId::from_bytes(kept.id);
-    let refused = refused_write(tenant, &call.caller, id, draft, refusal);
-    match tenant.kept.put(tenant, &refused) {
-        Ok(()) => drop(tenant.kept.waiting.fetch_sub(1, Ordering::AcqRel)),
-        Err(error) => tracing::warn!(%error, "a refused write could not be kept"),
     }
 }

@@ -166,6 +166,7 @@ fn staging(
     let write = json!({
         "write": asked.body.to_body(),
         "item": asked.body.item,
+        "patch": asked.body.patch,
         "submitted": asked.submitted.to_string(),
         "told": asked.told.to_json(),
         "owed": asked.owed.map(Owed::to_json),
@@ -303,6 +304,7 @@ struct Staged {
     submitted: Option<Timestamp>,
     write: Value,
     item: Option<String>,
+    patch: Option<Map<String, Value>>,
     findings: Value,
     /// What models made of it.
     told: Told,
@@ -322,6 +324,7 @@ impl Staged {
         Ok(Self {
             submitted: write.get("submitted").and_then(Value::as_str).and_then(|text| text.parse().ok()),
             item: write.get("item").and_then(Value::as_str).map(str::to_owned),
+            patch: write.get("patch").and_then(Value::as_object).cloned(),
             told: Told::of_json(write.get("told")),
             owed: Owed::of_json(write.get("owed")),
             shown: write.get("shown").and_then(Value::as_object).cloned().unwrap_or_default(),
@@ -347,9 +350,13 @@ impl Staged {
     }
 
     fn draft(&self) -> Result<WriteDraft, Refusal> {
-        let mut draft = read_write(self.write.clone())?;
-        draft.item.clone_from(&self.item);
-        Ok(draft)
+        let draft = read_write(self.write.clone())?;
+        Ok(WriteDraft { item: self.item.clone(), patch: self.patch.clone(), ..draft })
+    }
+
+    /// When the write came in.
+    fn submitted(&self, review: &Review) -> Timestamp {
+        self.submitted.unwrap_or(review.time)
     }
 }
 

@@ -24,8 +24,9 @@ use heads::{replaced, still_head};
 pub(crate) use knowledge::denies;
 use named::inherit;
 pub(crate) use named::{class_of, gather};
-pub(crate) use replay::{Replay, check_token};
-pub(crate) use retry::{Again, Waited, again};
+pub(crate) use patch::merged_anew;
+pub(crate) use replay::{Replay, check_token, request_id_reused, request_print};
+pub(crate) use retry::{Again, Full, Waited, again};
 pub(crate) use times::{GateTimes, timed};
 pub use turn::{Turn, Turns};
 
@@ -208,6 +209,7 @@ async fn write_logged(
     // Lines of a batch take their places in their order.
     if let Some(turn) = &mut turn {
         turn.comes().await;
+        asked.submitted = tenant.now();
     }
     let mut budget = match flow::is_paced(call, asked.strictness, asked.request.layer) {
         true => flow::take_budget(tenant, call, &asked.request)?,
@@ -407,7 +409,7 @@ async fn already(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Option<W
     match known {
         // A write that was put off and is tried again would find nothing but itself waiting.
         Ok(None) if asked.unattended => Ok(None),
-        Ok(None) => match kept::waiting(tenant, asked)? {
+        Ok(None) => match kept::waiting(tenant, call, asked)? {
             None => Ok(None),
             Some(deferral) => {
                 tenant.sequencer.trail_now(record("deferred", vec![deferral.pending_id.clone()])).await?;

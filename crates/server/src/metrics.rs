@@ -82,6 +82,7 @@ const COUNTERS: &[(&str, &str)] = &[
     ("tabellion_orchestrator_failed_total", "Calls of a chat model that failed, by reason"),
     ("tabellion_resource_calls_total", "Calls of resources, by kind and outcome"),
     ("tabellion_storage_failures_total", "Times that the disk refused, by part"),
+    ("tabellion_kept_unreadable_total", "Tries of writes that were put off and cannot be read"),
     ("tabellion_audit_rows_lost_total", "Audit rows of reads that found no room on the disk"),
     ("tabellion_process_cpu_seconds_total", "Processor time used"),
 ];

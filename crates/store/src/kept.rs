@@ -257,6 +257,14 @@ impl KeptStore {
         self.select("author = ?1 ORDER BY made DESC, id LIMIT ?2", params![author, limit])
     }
 
+    /// An author's writes that are put off, in the order in which they came.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn waiting_by_author(&self, author: &[u8; 32]) -> Result<Vec<KeptWrite>, StoreError> {
+        self.select("author = ?1 AND due IS NOT NULL ORDER BY made, id", params![author])
+    }
+
     /// How many writes of an author are put off.
     ///
     /// # Errors
@@ -274,12 +282,12 @@ impl KeptStore {
         self.connection.lock().query_row(count, [], |row| row.get(0)).map_err(engine)
     }
 
-    /// The writes that are to be tried again by a time, the longest due first.
+    /// The writes that are to be tried again by a time, in the order in which they came.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<KeptWrite>, StoreError> {
-        self.select("due <= ?1 ORDER BY due, made, id LIMIT ?2", params![micros(now), limit])
+        self.select("due <= ?1 ORDER BY made, id LIMIT ?2", params![micros(now), limit])
     }
 
     /// The writes that are put off of an author's second half, which names the agent; the longest kept first.
@@ -458,7 +466,7 @@ mod tests {
         assert_eq!(ids(&store.of_author(&[1; 32], 10).expect("read")), [6, 5, 2, 1]);
     }
 
-    /// GOV-1.6, D3: what is put off comes due in order and is never trimmed; what was refused is kept up to a number and a time.
+    /// GOV-1.6, AM-10, D3: what is put off comes due in the order in which it came and is never trimmed; what was refused is kept up to a number and a time.
     #[test]
     fn what_is_put_off_comes_due_and_what_was_refused_ends() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -467,13 +475,15 @@ mod tests {
         for number in 1..=4 {
             store.put(&kept(number, u64::from(number), None), 3).expect("put");
         }
-        store.put(&kept(9, 9, Some(20)), 3).expect("put");
-        store.put(&kept(8, 8, Some(10)), 3).expect("put");
+        store.put(&kept(9, 9, Some(10)), 3).expect("put");
+        store.put(&kept(8, 8, Some(15)), 3).expect("put");
         drop(store);
         let store = KeptStore::open(Some(&path), OWN).expect("it opens again");
         assert_eq!(ids(&store.of_author(&[1; 32], 10).expect("read")), [9, 8, 4, 3, 2]);
-        assert_eq!(ids(&store.due(Timestamp::from_micros(15), 10).expect("read")), [8]);
+        assert_eq!(ids(&store.due(Timestamp::from_micros(10), 10).expect("read")), [9]);
         assert_eq!(ids(&store.due(Timestamp::from_micros(20), 10).expect("read")), [8, 9]);
+        assert_eq!(ids(&store.waiting_by_author(&[1; 32]).expect("read")), [8, 9]);
+        assert_eq!(store.waiting_by_author(&[2; 32]), Ok(vec![]));
         assert_eq!(store.waiting(&[9; 32]).expect("read").map(|kept| kept.id), Some([9; 16]));
         assert_eq!(store.waiting(&[4; 32]).expect("read"), None);
         assert_eq!(store.waiting_of(&[1; 32]), Ok(2));

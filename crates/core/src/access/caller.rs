@@ -331,6 +331,21 @@ pub fn author(identity: &IdentityView, user: UserId, agent: AgentId, key: KeyId)
     Ok(Caller { tenant, user, agent, key, role, powers, operator: false, person, moderation: None })
 }
 
+/// Refuses the author of a write that waits, who may not act through that agent now.
+///
+/// # Errors
+/// When the edge between the two ended, or the agent was put to rest; or for good, when the credential was revoked.
+pub fn may_still_act(views: &Views, author: &Caller, now: Timestamp) -> Result<(), Refusal> {
+    if views.identity.key(author.key).is_some_and(|key| key.revoked_at.is_some()) {
+        let message = "the key that this came with was revoked meanwhile; write it again with another one";
+        return Err(Refusal::new(Code::Unauthenticated, message));
+    }
+    match author.person || may_invoke(views, author.user, author.agent, now) {
+        true => Ok(()),
+        false => Err(not_granted()),
+    }
+}
+
 /// The one answer to a credential that proves nobody.
 #[must_use]
 pub fn unauthenticated() -> Refusal {

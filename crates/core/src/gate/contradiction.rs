@@ -63,8 +63,9 @@ pub fn contradictions(facts: &GateFacts) -> Vec<Against> {
 /// Divides what the write contradicts into what it replaces without asking anybody, and the rest.
 ///
 /// A newer statement of the same user replaces the older one in that user's private memory, wherever it is written itself; what the
-/// user shares, what speaks of a later time than the write, and what says more, only where the writer asks for it. Under `strict`, and
-/// where an agent writes to a canonical layer, a person decides instead.
+/// user shares, what speaks of a later time than the write, and what says more, only where the writer asks for it. What was said while
+/// the write waited stays in any case: whoever asked could not mean it. Under `strict`, and where an agent writes to a canonical
+/// layer, a person decides instead.
 pub(super) fn divide(
     request: &WriteRequest,
     facts: &GateFacts,
@@ -77,7 +78,7 @@ pub(super) fn divide(
     against.into_iter().partition(|one| {
         let neighbour = one.neighbour(facts).filter(|neighbour| neighbour.replaceable);
         neighbour.is_some_and(|neighbour| match facts.on_conflict {
-            Some(asked) => asked == OnConflict::Supersede,
+            Some(asked) => asked == OnConflict::Supersede && !neighbour.said_since,
             None => neighbour.private && !neighbour.stays_beside(),
         })
     })
@@ -129,12 +130,21 @@ pub(super) fn check(
     match facts.on_conflict {
         Some(OnConflict::Reject) => Err(refusal(request, facts, against)),
         Some(OnConflict::Review) => Ok(held(against, "a review is asked for")),
+        // What its user said while it waited is newer, and stays.
+        Some(OnConflict::Supersede) if against.iter().all(|one| is_newer_word(facts, one)) => {
+            Ok(Finding::Nothing)
+        }
         Some(OnConflict::Supersede) => Ok(held(against, "it asks to replace what others decide on")),
         Some(OnConflict::KeepBoth) if may_stand_beside(request, facts, against) => Ok(Finding::Nothing),
         Some(OnConflict::KeepBoth) => Ok(held(against, "it asks that both stay")),
         None if force < Force::Stops => Ok(Finding::Nothing),
         None => weigh(request, facts, against, reliance),
     }
+}
+
+/// Whether it is what the writer's own user said while the write waited.
+fn is_newer_word(facts: &GateFacts, one: &Against) -> bool {
+    one.neighbour(facts).is_some_and(|neighbour| neighbour.own && neighbour.said_since)
 }
 
 /// Whether a write may stand beside what it contradicts without a person: under no strict policy, and not against what another

@@ -42,8 +42,10 @@ pub struct Neighbour {
     /// Whether the writer may replace it without asking anybody: it is their own, the agent may write to its class, and it is no
     /// more secret than what takes its place.
     pub replaceable: bool,
-    /// Whether it speaks of a later time than the write: by the `time` that either of them names, else by when each was written.
+    /// Whether it speaks of a later time than the write: by the `time` that either of them names, else by when each was said.
     pub newer: bool,
+    /// Whether it is newer and was said while the write waited: the writer cannot have meant it (AM-3).
+    pub said_since: bool,
     /// Whether it says more than the write repeats or contradicts: that would be lost if the write took its place.
     pub says_more: bool,
     /// Whether everyone who will see the write sees it too, so that it may leave a mark on what is stored (SHARE-39).
@@ -70,7 +72,7 @@ pub struct Twin {
     pub likeness: Likeness,
     /// What the write would add.
     pub delta: Delta,
-    /// Whether the writer may replace it without asking anybody.
+    /// Whether the writer may replace it without asking anybody: it was not said while the write waited.
     pub replaceable: bool,
     /// Whether it carries the same agents, resources and labels as the write: only then may the two become one (AM-16).
     pub same_class: bool,

@@ -85,6 +85,7 @@ pub fn read_write(body: Value) -> Result<WriteDraft, Refusal> {
         expected_version: read.text("expected_version"),
         on_conflict: read.text("on_conflict"),
         item: None,
+        patch: None,
         faults: Vec::new(),
     };
     draft.faults = read.finish();

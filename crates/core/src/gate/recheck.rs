@@ -89,6 +89,7 @@ mod tests {
             of_another: false,
             replaceable: true,
             newer: false,
+            said_since: false,
             says_more: false,
             dominated: true,
         };

@@ -46,6 +46,8 @@ pub struct WriteDraft {
     pub on_conflict: Option<String>,
     /// The item named by the path of an update.
     pub item: Option<String>,
+    /// The patch that it was made by, where that may be merged anew into what the item says by then.
+    pub patch: Option<Map<String, Value>>,
     /// What was already found wrong while reading the wire form.
     pub faults: Vec<Fault>,
 }

@@ -343,6 +343,9 @@ pub struct WrittenVersion {
     /// For the copy that others may see: the item of the copy that its owner keeps (SHARE-19).
     #[n(17)]
     pub origin: Option<ItemId>,
+    /// When it came in, if it waited since: what it says is dated by that.
+    #[n(18)]
+    pub said_at: Option<Timestamp>,
 }
 
 /// Keyed fingerprints by which a version is recognised without opening it.

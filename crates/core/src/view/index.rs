@@ -139,12 +139,13 @@ impl Index {
                 self.relations.write(self.claims.len() as Row, tie);
             }
             let claim = passage.map(|passage| passage.claim.clone()).unwrap_or_default();
-            self.claims.push(claim.stored(written.owner, entry.time, written.layer));
+            let said_at = written.said_at.unwrap_or(entry.time);
+            self.claims.push(claim.stored(written.owner, said_at, written.layer));
             if let Some(passage) = passage.filter(|passage| !passage.classes.is_empty()) {
                 self.classes.insert(self.authorities.len() as Row, passage.classes);
             }
             self.authorities.push(passage.map_or_else(Authority::default, |passage| passage.authority));
-            self.sessions.write((written.owner, namespace), said, (entry.time, &written.parents), items);
+            self.sessions.write((written.owner, namespace), said, (said_at, &written.parents), items);
         }
         if let Event::VersionRetracted { version, .. } | Event::VersionExpired { version, .. } = &entry.event
             && let Some(row) = items.row_of(*version)

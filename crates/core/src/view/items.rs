@@ -454,6 +454,7 @@ impl ItemsView {
             origin: written.origin,
             challenged: false,
             removed: false,
+            came_in: written.said_at,
         };
         let numbered = self.layer_versions.entry(version.counted_with()).or_default();
         *numbered += 1;

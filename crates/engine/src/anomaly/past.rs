@@ -96,7 +96,7 @@ fn refused(tenant: &Tenant, call: &Call, place: &Place) -> Vec<Earlier> {
         let opposes = match against.is_empty() {
             true => Opposes::Nothing,
             false => {
-                let asked = Asked::of(tenant, call, draft, request, None).ok()?;
+                let asked = Asked::of(tenant, call, draft, request, (None, time)).ok()?;
                 super::opposes(tenant, call, asked.is_for_others(), (false, &against))
             }
         };

@@ -1,7 +1,8 @@
 //! Kept writes as other parts look for them: by the beginnings of their ids, those of an agent
 //! that wait, to be ended, and those refused, to judge their author by.
 
-use super::{PAGE, Wait, author_bytes, draft_of, end, id_of, revived};
+use super::again::{end, revived};
+use super::{PAGE, Wait, author_bytes, draft_of, id_of};
 use crate::Call;
 use crate::tenant::{Tenant, storage};
 use crate::write::{Asked, Waited};
@@ -85,7 +86,13 @@ impl Queued {
     /// The write as it is judged when its turn comes.
     pub(crate) fn asked(&self, tenant: &Tenant) -> Result<Asked, Refusal> {
         let draft = &self.waited.draft;
-        Asked::of(tenant, &self.author, draft.clone(), draft.clone().check()?, self.waited.owed)
+        Asked::of(
+            tenant,
+            &self.author,
+            draft.clone(),
+            draft.clone().check()?,
+            (self.waited.owed, self.waited.submitted),
+        )
     }
 
     /// Ends it as refused, unless it was tried meanwhile and waits no longer; says whether it waited.

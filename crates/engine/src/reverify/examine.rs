@@ -42,7 +42,7 @@ pub(super) fn examine(
         version,
         claim: Claim::of(&content, &mut Analyser::default()).stored(
             version.owner,
-            version.time,
+            version.said_at(),
             version.layer,
         ),
         statement: words(&content.text),
@@ -165,8 +165,10 @@ impl Look<'_> {
         let index = self.tenant.shared.index.read();
         let Some(row) = views.items.row_of(self.version.id) else { return Vec::new() };
         let own = self.reliance(&views, &index, self.version);
+        let said = (self.version.said_at(), row);
         let admits = |other: Row| {
-            other > row && views.items.version(other).is_some_and(|other| self.is_beside(&views, other))
+            let version = views.items.version(other).filter(|version| (version.said_at(), other) > said);
+            version.is_some_and(|version| self.is_beside(&views, version))
         };
         let rows = index.claims.about(&self.claim, NEIGHBOURS_MAX, SIGMA_TOPIC, admits);
         let neighbour = |(other, similarity): (Row, f64)| {
@@ -185,6 +187,7 @@ impl Look<'_> {
                 of_another: false,
                 replaceable: false,
                 newer: false,
+                said_since: false,
                 says_more: false,
                 dominated: true,
             };

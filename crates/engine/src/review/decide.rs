@@ -342,11 +342,12 @@ pub(crate) fn as_sent(
     review: &Review,
 ) -> Result<(Call, Asked), Refusal> {
     let staged = Staged::read(tenant, review.lsn)?;
-    let draft = staged.draft()?;
     let caller = author(&tenant.shared.views.read().identity, review.owner, review.agent, review.key)?;
     let author = Call { caller, request_id, trace: None };
+    let draft = write::merged_anew(tenant, &author, staged.draft()?);
     let request = draft.clone().check()?;
-    let mut asked = Asked::of(tenant, &author, draft, request, staged.owed)?;
+    let came = (staged.owed, staged.submitted(review));
+    let mut asked = Asked::of(tenant, &author, draft, request, came)?;
     if !asked.wishes.is_empty() {
         // In the words that the person saw: nobody is asked again.
         asked.settle(tenant, &author, staged.told.clone())?;
@@ -355,6 +356,5 @@ pub(crate) fn as_sent(
         as_seen(&asked, &staged)?;
     }
     asked.counsel = Some(Counsel::of_findings(&staged.findings));
-    asked.submitted = staged.submitted.unwrap_or(review.time);
     Ok((author, asked))
 }

@@ -98,17 +98,21 @@ pub(super) fn earlier_wording(tenant: &Tenant, call: &Call, asked: &Asked, held:
     let claim = |request: &WriteRequest, at: Timestamp| {
         Claim::of(&request.content, &mut Analyser::default()).stored(call.caller.user(), at, request.layer)
     };
-    let new = claim(&held.request, now);
+    let new = claim(&held.request, asked.submitted);
     let keeps_both = asked.on_conflict() == Some(OnConflict::KeepBoth);
     let is_worded_anew = |review: &&Review| {
-        let earlier = Staged::read(tenant, review.lsn).and_then(|staged| staged.draft()?.check());
+        let Ok(staged) = Staged::read(tenant, review.lsn) else { return false };
+        let submitted = staged.submitted(review);
         // What is to stand beside another statement corrects none.
         let says = |earlier: &WriteRequest| {
-            let old = claim(earlier, review.time);
+            let old = claim(earlier, submitted);
             let corrects = !keeps_both && contradiction(&old, &new, SIGMA_TOPIC).is_some();
             is_next_wording((earlier, &old), (&held.request, &new), corrects)
         };
-        earlier.is_ok_and(|earlier| says(&earlier)) && !super::is_kept_apart(tenant, review)
+        let earlier = staged.draft().and_then(WriteDraft::check);
+        submitted <= asked.submitted
+            && earlier.is_ok_and(|earlier| says(&earlier))
+            && !super::is_kept_apart(tenant, review)
     };
     waiting.iter().find(is_worded_anew).map(|review| review.id)
 }

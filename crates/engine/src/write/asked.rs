@@ -23,7 +23,7 @@ use tabellion_core::item::{Content, Tier};
 use tabellion_core::log::{Prints, Shaped};
 use tabellion_core::text::Analyser;
 use tabellion_core::time::Timestamp;
-use tabellion_core::view::Views;
+use tabellion_core::view::{Version, Views};
 
 /// A write that has been read and found well formed, and how it is to be judged.
 pub(crate) struct Asked {
@@ -40,7 +40,7 @@ pub(crate) struct Asked {
     pub(crate) token: Hash,
     pub(crate) request_print: Option<Hash>,
     pub(crate) approval: Option<Approval>,
-    /// When it first came in, however long it waited since.
+    /// When it first came in, however long it waited since: what it says is dated by that.
     pub(crate) submitted: Timestamp,
     /// The held write that it takes the place of.
     pub(crate) edits: Option<ReviewId>,
@@ -85,17 +85,17 @@ impl Asked {
         request: WriteRequest,
     ) -> Result<Self, Refusal> {
         not_laxer(tenant, &request)?;
-        Self::of(tenant, call, body, request, None)
+        Self::of(tenant, call, body, request, (None, tenant.now()))
     }
 
     /// Settles what a write is judged by; nothing of the memory but policies is looked at. Where those have become stricter while it
-    /// waited, they hold.
+    /// waited, they hold; it says when it came in.
     pub(crate) fn of(
         tenant: &Tenant,
         call: &Call,
         body: WriteDraft,
         mut request: WriteRequest,
-        owed: Option<Owed>,
+        (owed, submitted): (Option<Owed>, Timestamp),
     ) -> Result<Self, Refusal> {
         let strictness = strictness(tenant, &request);
         let on_conflict_policy = tenant.shared.views.read().policies.on_conflict(&request.namespace);
@@ -113,7 +113,7 @@ impl Asked {
         let Shape { content, tier, copy, wishes, lacks_model, shaped, rests_on_private } =
             sharing::shape(tenant, call, &request, None, rests_on_private)?;
         let sent = std::mem::replace(&mut request.content, content);
-        let (claim, prints) = recognised(tenant, call, &request, strictness, tier)?;
+        let (claim, prints) = recognised(tenant, call, &request, strictness, (tier, submitted))?;
         Ok(Self {
             claim,
             strictness,
@@ -124,7 +124,7 @@ impl Asked {
             request,
             body,
             approval: None,
-            submitted: tenant.now(),
+            submitted,
             edits: None,
             unattended: false,
             tier,
@@ -151,7 +151,8 @@ impl Asked {
         let Shape { content, tier, copy, wishes, lacks_model, shaped, rests_on_private } = shape;
         self.request.content = content;
         self.rests_on_private = rests_on_private;
-        (self.claim, self.prints) = recognised(tenant, call, &self.request, self.strictness, tier)?;
+        let place = (tier, self.submitted);
+        (self.claim, self.prints) = recognised(tenant, call, &self.request, self.strictness, place)?;
         (self.tier, self.copy, self.wishes, self.lacks_model) = (tier, copy, wishes, lacks_model);
         (self.told, self.shaped, self.vector) = (told, shaped, None);
         Ok(())
@@ -185,6 +186,16 @@ impl Asked {
         }
     }
 
+    /// When it came in, if it waited since: for its turn, a gate or a person.
+    pub(crate) fn waited_since(&self) -> Option<Timestamp> {
+        (self.unattended || self.approval.is_some()).then_some(self.submitted)
+    }
+
+    /// Whether a version was said while the write waited.
+    pub(super) fn was_said_before(&self, version: &Version) -> bool {
+        self.waited_since().is_some_and(|since| since < version.said_at())
+    }
+
     /// The review that it comes back from.
     pub(crate) fn review(&self) -> Option<ReviewId> {
         self.approval.as_ref().and_then(|approval| approval.review).or(self.promoted)
@@ -203,7 +214,7 @@ fn recognised(
     call: &Call,
     request: &WriteRequest,
     strictness: Strictness,
-    tier: Tier,
+    (tier, submitted): (Tier, Timestamp),
 ) -> Result<(Claim, Prints), Refusal> {
     let canonical = request.content.canonical().map_err(|_| no_canonical_form())?;
     let session = flow::session(tenant, call, request);
@@ -212,7 +223,7 @@ fn recognised(
     let claim = || {
         Claim::of(&request.content, &mut Analyser::default()).stored(
             call.caller.user(),
-            tenant.now(),
+            submitted,
             request.layer,
         )
     };

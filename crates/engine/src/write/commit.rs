@@ -414,6 +414,7 @@ impl Maker<'_> {
             review: self.review(),
             against: u32::try_from(self.admitted.assessment().opposed).unwrap_or(u32::MAX),
             origin: self.origin(),
+            said_at: self.asked.waited_since(),
         }
     }
 

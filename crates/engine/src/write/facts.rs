@@ -123,6 +123,7 @@ impl Gathering<'_> {
         let mut facts = super::gather(self.tenant, self.call, &views, request, predicate);
         facts.proposes = rights::proposes(&views, &self.call.caller, request.layer, at)?;
         facts.replaced = super::replaced(&views, request, predicate, at)?.cloned();
+        self.still_meant(facts.replaced.as_ref())?;
         facts.replaced_in =
             facts.replaced.as_ref().map(|version| views.items.namespace_of(version).to_owned());
         super::inherit(&views, facts.replaced.clone().as_ref(), &mut facts);
@@ -193,6 +194,18 @@ impl Gathering<'_> {
             facts.twin = self.paraphrased(&predicate, &self.class(&facts), replaced);
         }
         Ok(facts)
+    }
+
+    /// Refuses a write that waited for its turn and takes the place of a version that was said since, which its writer did not know
+    /// (AM-3). Where a person consents, they decide on that.
+    fn still_meant(&self, replaced: Option<&Version>) -> Result<(), Refusal> {
+        let asked = self.asked;
+        let names_none = asked.request.expected_version.is_none() && asked.owed.is_none();
+        let is_newer = replaced.is_some_and(|version| asked.was_said_before(version));
+        match names_none && asked.approval.is_none() && is_newer {
+            true => Err(super::version_conflict()),
+            false => Ok(()),
+        }
     }
 
     /// The key of the runner of each test report.
@@ -274,8 +287,8 @@ impl Gathering<'_> {
             neighbours: rows
                 .iter()
                 .filter_map(|(row, similarity)| {
-                    let known = neighbour(&views, &index, claim, *row, *similarity, self.now)?;
                     let version = views.items.version(*row)?;
+                    let known = self.neighbour(&views, &index, (*row, version), *similarity)?;
                     Some(Neighbour {
                         own: self.is_of_same_user(version),
                         private: version.tier == Tier::Private,
@@ -287,6 +300,38 @@ impl Gathering<'_> {
                 .collect(),
             twin: twin.and_then(|(version, likeness)| Some((known(&views, version)?, likeness, version.lsn))),
         }
+    }
+
+    /// What is known about the same topic, held against the write.
+    fn neighbour(
+        &self,
+        views: &Views,
+        index: &Index,
+        (row, version): (Row, &Version),
+        similarity: f64,
+    ) -> Option<Neighbour> {
+        let claim = &self.asked.claim;
+        let standing = standing(views, index, version, self.now)?;
+        let unapproved = Standing { approved: false, ..standing }.adjusted_confidence();
+        let old = index.claims.get(row)?;
+        let contradiction = contradiction(old, claim, SIGMA_TOPIC);
+        let was_said_first = self.asked.was_said_before(version);
+        let newer = claim.is_older_than(old, was_said_first);
+        Some(Neighbour {
+            known: known(views, version)?,
+            similarity,
+            says_more: contradiction.is_some() && old.says_more_than(claim),
+            contradiction,
+            newer,
+            said_since: newer && was_said_first,
+            reliance: reliance(unapproved),
+            approved: standing.approved,
+            own: false,
+            private: false,
+            of_another: false,
+            replaceable: false,
+            dominated: false,
+        })
     }
 
     /// Whether a version with the very same words is a record of another day, which the write does not repeat (AM-2).
@@ -435,7 +480,9 @@ impl Gathering<'_> {
             let at = Moment { lsn: views.lsn(), time: self.now };
             let version = views.items.find_version(known.version);
             (
-                version.is_some_and(|version| self.may_replace(&views, version, at)),
+                version.is_some_and(|version| {
+                    self.may_replace(&views, version, at) && !self.asked.was_said_before(version)
+                }),
                 version.is_some_and(|version| is_alike(&views, version, class)),
             )
         };
@@ -476,35 +523,6 @@ struct Compared {
 
 fn known(views: &Views, version: &Version) -> Option<Known> {
     Some(Known { item: views.items.item_of(version)?.id, version: version.id })
-}
-
-fn neighbour(
-    views: &Views,
-    index: &Index,
-    claim: &Claim,
-    row: Row,
-    similarity: f64,
-    now: Timestamp,
-) -> Option<Neighbour> {
-    let version = views.items.version(row)?;
-    let standing = standing(views, index, version, now)?;
-    let unapproved = Standing { approved: false, ..standing }.adjusted_confidence();
-    let old = index.claims.get(row)?;
-    let contradiction = contradiction(old, claim, SIGMA_TOPIC);
-    Some(Neighbour {
-        known: known(views, version)?,
-        similarity,
-        says_more: contradiction.is_some() && old.says_more_than(claim),
-        contradiction,
-        newer: claim.is_older_than(old),
-        reliance: reliance(unapproved),
-        approved: standing.approved,
-        own: false,
-        private: false,
-        of_another: false,
-        replaceable: false,
-        dominated: false,
-    })
 }
 
 /// How far a version can be relied on today: its evidence has aged since it was written.

@@ -1,7 +1,7 @@
 //! A change of some fields of an item: what is not named stays (JSON merge patch, RFC 7396).
 //!
 //! Invariant (no lost update): a patch is merged into one version and written only while that is the head; if another write came
-//! in between, it is merged anew into that one.
+//! in between, it is merged anew into that one, also when it had to wait.
 
 use super::facts::OWN_WORDS;
 use super::replay::request_print;
@@ -15,7 +15,7 @@ use crate::{Call, Engine};
 use serde_json::{Map, Value};
 use tabellion_core::access::Predicate;
 use tabellion_core::error::{Code, Refusal};
-use tabellion_core::gate::read_write;
+use tabellion_core::gate::{WriteDraft, read_write};
 use tabellion_core::id::{ItemId, UserId, VersionId};
 use tabellion_core::item::{Content, RELATION};
 use tabellion_core::provenance::{Evidence, SourceType};
@@ -85,6 +85,7 @@ async fn patch(
         }
         let mut draft = read_write(Value::Object(body))?;
         draft.item = Some(id.to_owned());
+        draft.patch = expected.is_none().then(|| patch.clone());
         // A patch with faults is told of them, although it would change nothing.
         if is_head && is_no_change && draft.clone().check().is_ok() {
             return replayed_reply(tenant, call, base.version);
@@ -100,6 +101,42 @@ async fn patch(
         }
     }
     Err(keeps_changing())
+}
+
+/// A patch that waited, merged into what the item says by now. If somebody else changed a field that it names, it stays as it was: a
+/// patch of the version before, which the gates refuse.
+pub(crate) fn merged_anew(tenant: &Tenant, call: &Call, draft: WriteDraft) -> WriteDraft {
+    let Some(patch) = &draft.patch else { return draft };
+    let item = draft.item.as_ref().and_then(|item| item.parse().ok());
+    let before = draft.expected_version.as_ref().and_then(|version| version.parse().ok());
+    let head = item.and_then(|item| base(tenant, call, item).ok().flatten());
+    let (Some(before), Some(head)) = (before, head) else { return draft };
+    let old = based_on(tenant, call, before).ok().flatten();
+    let mut named = patch.iter().filter(|(name, _)| KEPT.contains(&name.as_str()));
+    let same = |(name, value): (&String, &Value)| {
+        old.as_ref().is_some_and(|old| is_untouched((old.body.get(name), head.body.get(name)), value))
+    };
+    if head.version == before || !named.all(same) {
+        return draft;
+    }
+    let mut body = merged(&head.body, patch);
+    body.insert("expected_version".to_owned(), Value::from(head.version.to_string()));
+    match read_write(Value::Object(body)) {
+        Ok(merged) => WriteDraft { item: draft.item, patch: draft.patch, ..merged },
+        Err(_) => draft,
+    }
+}
+
+/// Whether what a patch changes says the same in two versions, or says already what the patch wants.
+///
+/// INVARIANT (bounded depth): as for merging.
+fn is_untouched((old, new): (Option<&Value>, Option<&Value>), patch: &Value) -> bool {
+    match (old, new, patch) {
+        (Some(Value::Object(old)), Some(Value::Object(new)), Value::Object(patch)) => {
+            patch.iter().all(|(name, value)| is_untouched((old.get(name), new.get(name)), value))
+        }
+        (old, new, patch) => old == new || new == Some(patch) || (new.is_none() && patch.is_null()),
+    }
 }
 
 /// The version that this very request made before: it is of this item and says what the patch asks for.
@@ -173,6 +210,8 @@ fn based_on(tenant: &Tenant, call: &Call, version: VersionId) -> Result<Option<B
     };
     let evidence: Vec<Evidence> = record.evidence_refs.into_iter().filter(stands).collect();
     put("evidence", evidence_json(&evidence));
+    // What the version carries is inherited; the change itself used nothing more unless it says so (AM-12).
+    put("resources", Value::Array(Vec::new()));
     let derived = record.derived_from.iter();
     let derived = derived.filter(|id| id.parse().is_ok_and(|version| sees(&views, &predicate, version)));
     put("derived_from", derived.map(|id| Value::from(id.as_str())).collect());
@@ -216,9 +255,12 @@ fn evidence_json(evidence: &[Evidence]) -> Value {
 fn merged(base: &Map<String, Value>, patch: &Map<String, Value>) -> Map<String, Value> {
     let mut body = base.clone();
     // A relation whose text was made of its parts says its new parts.
-    let made_text = base.get("kind").and_then(Value::as_str) == Some(RELATION);
-    if made_text && patch.contains_key("triple") && !patch.contains_key("text") {
-        body.remove("text");
+    let is_relation = base.get("kind").and_then(Value::as_str) == Some(RELATION);
+    match (patch.get("text"), patch.contains_key("triple")) {
+        (None, true) if is_relation => drop(body.remove("text")),
+        // The triple said in parts what the old text said.
+        (Some(text), false) if !is_relation && base.get("text") != Some(text) => drop(body.remove("triple")),
+        _ => {}
     }
     for (name, value) in patch {
         match (body.get_mut(name), value) {
@@ -294,6 +336,32 @@ mod tests {
                 "text": "a", "tags": null, "fields": {"b": {"c": 2, "d": 3}}
             }),
         );
+    }
+
+    #[test]
+    fn another_text_has_no_triple_of_the_old_one() {
+        let base =
+            json!({"kind": "fact", "text": "port 8080", "triple": {"subject": "port", "object": "8080"}});
+        check(base.clone(), json!({"text": "port 9090"}), json!({"kind": "fact", "text": "port 9090"}));
+        check(base.clone(), json!({"text": "port 8080"}), base.clone());
+        let both =
+            json!({"kind": "fact", "text": "port 9090", "triple": {"subject": "port", "object": "9090"}});
+        check(base, json!({"text": "port 9090", "triple": {"object": "9090"}}), both);
+    }
+
+    #[test]
+    fn patch_is_merged_anew_unless_its_own_fields_changed() {
+        let same = |old: Value, new: Value, patch: Value| is_untouched((Some(&old), Some(&new)), &patch);
+        assert!(
+            same(json!(["a"]), json!(["a"]), json!(["b"])) && !same(json!(["a"]), json!(["c"]), json!(["b"]))
+        );
+        assert!(same(json!(["a"]), json!(["b"]), json!(["b"])) && is_untouched((None, None), &json!("x")));
+        let (old, new) = (json!({"a": 1, "b": 1}), json!({"a": 1, "b": 2}));
+        assert!(
+            same(old.clone(), new.clone(), json!({"a": 3}))
+                && !same(old.clone(), new.clone(), json!({"b": 3}))
+        );
+        assert!(same(old, new, json!({"c": 3})));
     }
 
     #[test]

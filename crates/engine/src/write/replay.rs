@@ -64,7 +64,7 @@ impl Replay {
     }
 }
 
-fn request_id_reused() -> Refusal {
+pub(crate) fn request_id_reused() -> Refusal {
     let fault = Fault::new("/request_id", Code::RequestIdReused, "a fresh UUID for other content");
     let refusal = Refusal::new(Code::RequestIdReused, "this request id came with other content before");
     refusal.at(GateName::Preflight).with(vec![fault])
@@ -108,7 +108,7 @@ pub(super) fn scoped_token(tenant: &Tenant, call: &Call, request: &WriteRequest,
 }
 
 /// What a request id of the caller is recognised by; nothing if it is no UUID.
-pub(super) fn request_print(tenant: &Tenant, call: &Call, request: &str) -> Option<Hash> {
+pub(crate) fn request_print(tenant: &Tenant, call: &Call, request: &str) -> Option<Hash> {
     let draft =
         WriteDraft { text: Some("-".into()), request_id: Some(request.into()), ..WriteDraft::default() };
     print_of_request(tenant, call, &draft.check().ok()?)

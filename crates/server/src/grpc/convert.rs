@@ -71,6 +71,7 @@ impl From<proto::WriteRequest> for WriteDraft {
             expected_version: asked.expected_version,
             on_conflict: asked.on_conflict,
             item: asked.id,
+            patch: None,
             faults,
         }
     }

@@ -83,6 +83,9 @@ pub struct Version {
     /// Whether somebody other than its user took it back, for whatever reason.
     #[n(24)]
     pub(super) removed: bool,
+    /// When it came in, if it waited since.
+    #[n(25)]
+    pub(super) came_in: Option<Timestamp>,
 }
 
 /// Versions that are numbered together: those that whoever sees one of them sees all of, by owner (none for the shared pool),
@@ -93,6 +96,12 @@ impl Version {
     pub(super) fn counted_with(&self) -> Numbered {
         let owner = (self.tier == Tier::Private).then_some(self.owner);
         (owner, self.class, self.namespace, self.layer)
+    }
+
+    /// When it was said: when it came in, however long it waited before it was written.
+    #[must_use]
+    pub fn said_at(&self) -> Timestamp {
+        self.came_in.unwrap_or(self.time)
     }
 
     /// Its class, as a row of [`super::ItemsView::classes`].

@@ -99,7 +99,8 @@ impl Maker<'_> {
     fn is_known(&self, content: &Content, prints: &Prints, class: &Class, kept: &WrittenVersion) -> bool {
         let views = self.tenant.shared.views.read();
         let at = Moment { lsn: views.lsn(), time: self.now };
-        let claim = Claim::of(content, &mut Analyser::default()).stored(kept.owner, self.now, kept.layer);
+        let said_at = kept.said_at.unwrap_or(self.now);
+        let claim = Claim::of(content, &mut Analyser::default()).stored(kept.owner, said_at, kept.layer);
         let index = self.tenant.shared.index.read();
         let known = |twin: &Version, likeness| {
             let old = views.items.row_of(twin.id).and_then(|row| index.claims.get(row));

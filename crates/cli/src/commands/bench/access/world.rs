@@ -156,6 +156,7 @@ fn written(
         review: None,
         against: 0,
         origin: None,
+        said_at: None,
     }
 }
 

@@ -189,7 +189,9 @@ fn are_two_occasions(known: &Statement, new: &Statement) -> bool {
     let shares_day = !dates.is_empty() && !others.is_empty() && !none_in_common(&dates, &others);
     let apart = !(a.is_empty() && b.is_empty()) && !a.iter().any(|day| b.contains(day));
     if !hours_differ(known, new) {
-        return both(RECORD) && apart && !a.is_empty() && !b.is_empty();
+        // "a meeting on Monday", "a meeting on Tuesday"; what is so every week may move.
+        let single = both(SEVERAL) && !known.is(WEEKLY) && !new.is(WEEKLY);
+        return (both(RECORD) || single) && apart && !a.is_empty() && !b.is_empty();
     }
     (both(SEVERAL) && !shares_day)
         || (both(RECORD) && both(AT_HOUR))

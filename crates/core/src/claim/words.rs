@@ -11,7 +11,7 @@ const LABEL_WORDS_MAX: usize = 5;
 const NAMED_WORDS_MAX: usize = 8;
 
 /// Labels that say nothing of what follows.
-const NOTE_LABELS: [&str; 6] = ["note", "fyi", "update", "info", "nb", "heads-up"];
+const NOTE_LABELS: [&str; 7] = ["note", "fyi", "update", "info", "nb", "heads-up", "reminder"];
 
 /// One word of a sentence.
 #[derive(Debug, Clone, Default)]

@@ -181,7 +181,10 @@ fn is_elsewhere(found: Conflict, signals: &Signals) -> bool {
     let any = |name: &str| signals.get(name) > 0.0;
     // What the one has alone says where or when, and no more.
     let aside = |own: &Own| is(own.words, signals.get(own.place) + signals.get(own.condition));
-    let elsewhere = any("own words known") && any("own words new") && aside(&KNOWN) && aside(&NEW);
+    let own = [any(KNOWN.words), any(NEW.words)];
+    // A day of the week is no word of its own.
+    let both_say = own == [true; 2] || (own != [false; 2] && any("one names weekdays"));
+    let elsewhere = both_say && aside(&KNOWN) && aside(&NEW);
     let denies_for_a_time = |own: &Own| any(own.denials) && any(own.amounts) && aside(own);
     let for_a_time = is("shared", 1.0)
         && is("same amounts", 0.0)

@@ -79,8 +79,9 @@ fn ranks(words: &[Word]) -> bool {
     prefers.is_some_and(|at| words.iter().skip(at + 2).any(over))
 }
 
+/// Whether a clause has a verb behind its subject: what begins with one is a request or a line of a log.
 fn has_verb(words: &[Word]) -> bool {
-    (0..words.len()).any(|at| is_verb(words, at))
+    (1..words.len()).any(|at| is_verb(words, at))
 }
 
 /// Whether a verb may stand here, known or by its form.

@@ -5,7 +5,9 @@
 //! them and is only measured, as are those of `blind`: the split was made before the rules. The natural pairs are written one by
 //! one, by hands that do not know the rules; those of `own` by an author of the rules. The hands from `k` on were asked for many
 //! near misses, those called `mixed` for pairs as they turn up in a memory. `TABELLION_PAIRS` names another table of the same
-//! form to measure; `TABELLION_TELL` prints what went wrong. `everyday.tsv` holds pairs from use, each of which has to be told right.
+//! form to measure; `TABELLION_TELL` prints what went wrong.
+//!
+//! `everyday.tsv` holds pairs from use, each of which has to be told right.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a panic")]
 
 use std::collections::BTreeMap;

@@ -476,7 +476,7 @@ def test_the_trail_can_be_narrowed_and_paged(ana):
     for number in range(12):
         ana.write(f"page {number}")
     [action] = {row["action"] for row in rows_of(ana)}
-    assert len(rows_of(ana, f"&action={action}")) == 12 and rows_of(ana, "&action=no_such_action") == []
+    assert len(rows_of(ana, f"&action={action}")) == 12 and rows_of(ana, "&action=create_tenant") == []
     seen, cursor = [], ""
     while cursor is not None:
         page = ana.ask("GET", f"/v1/audit?limit=5&action={action}" + (f"&cursor={cursor}" if cursor else ""))

@@ -44,6 +44,13 @@ const DATE_CHARS_MAX: usize = 10;
 /// 9999-12-31T23:59:59.999999Z: later moments have no RFC 3339 text.
 const LATEST_US: u64 = 253_402_300_799_999_999;
 
+/// How people may name a moment to look back at.
+pub const PAST_WORDS: &str =
+    "an RFC 3339 time, a date, `yesterday`, `2 days ago`, or a duration such as P2D for so long ago";
+/// How people may name a moment to come.
+pub const COMING_WORDS: &str =
+    "an RFC 3339 time, a date, `tomorrow`, `in 2 days`, or a duration such as P2D for so long from now";
+
 impl Timestamp {
     /// The moment this many microseconds after 1970, at most the end of the year 9999.
     #[must_use]
@@ -90,6 +97,34 @@ impl Timestamp {
             text => match text.parse::<jiff::civil::Date>() {
                 Ok(date) if text.len() <= DATE_CHARS_MAX => date.to_zoned(jiff::tz::TimeZone::UTC).ok()?,
                 _ => now.checked_sub(text.parse::<jiff::Span>().ok()?.abs()).ok()?,
+            },
+        };
+        u64::try_from(then.timestamp().as_microsecond()).ok().map(Self::from_micros)
+    }
+
+    /// The moment to look back at: a time, or words as [`Self::ago`] takes them.
+    #[must_use]
+    pub fn looking_back(self, text: &str) -> Option<Self> {
+        text.parse().ok().or_else(|| self.ago(text))
+    }
+
+    /// The moment to come that people name: a time, a date, `tomorrow`, `in 2 days`, or a duration from this one on (`P2D`).
+    #[must_use]
+    pub fn looking_ahead(self, text: &str) -> Option<Self> {
+        if let Ok(time) = text.parse() {
+            return Some(time);
+        }
+        let now = jiff::Timestamp::from_microsecond(i64::try_from(self.0).ok()?).ok()?;
+        let now = now.to_zoned(jiff::tz::TimeZone::UTC);
+        let then = match text {
+            "now" => now,
+            "tomorrow" => now.checked_add(jiff::Span::new().days(1)).ok()?,
+            text => match text.parse::<jiff::civil::Date>() {
+                Ok(date) if text.len() <= DATE_CHARS_MAX => date.to_zoned(jiff::tz::TimeZone::UTC).ok()?,
+                _ => {
+                    let span = text.strip_prefix("in ").unwrap_or(text).parse::<jiff::Span>().ok()?;
+                    now.checked_add(Some(span).filter(|span| !span.is_negative())?).ok()?
+                }
             },
         };
         u64::try_from(then.timestamp().as_microsecond()).ok().map(Self::from_micros)
@@ -226,6 +261,29 @@ mod tests {
         ] {
             assert!(bad.parse::<Timestamp>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn moments_to_come_are_named_as_those_that_passed() {
+        let now: Timestamp = "2026-01-31T12:00:00Z".parse().unwrap();
+        let ahead = |text: &str| now.looking_ahead(text).map(|time| time.to_string());
+        let back = |text: &str| now.looking_back(text).map(|time| time.to_string());
+        for (text, expected) in [
+            ("tomorrow", "2026-02-01T12:00:00.000000Z"),
+            ("in 2 days", "2026-02-02T12:00:00.000000Z"),
+            ("P2D", "2026-02-02T12:00:00.000000Z"),
+            ("2026-03-01", "2026-03-01T00:00:00.000000Z"),
+            ("2026-03-01T01:00:00Z", "2026-03-01T01:00:00.000000Z"),
+        ] {
+            assert_eq!(ahead(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["yesterday", "2 days ago", "-P2D", "in", "in a while", ""] {
+            assert_eq!(ahead(text), None, "{text}");
+        }
+        assert_eq!(back("yesterday").as_deref(), Some("2026-01-30T12:00:00.000000Z"));
+        assert_eq!(back("2 days ago").as_deref(), Some("2026-01-29T12:00:00.000000Z"));
+        assert_eq!(back("2026-01-01T01:00:00Z").as_deref(), Some("2026-01-01T01:00:00.000000Z"));
+        assert_eq!(back("tomorrow"), None);
     }
 
     /// AM-1: a lifetime is a positive ISO 8601 duration of at most 1,000 years.

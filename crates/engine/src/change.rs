@@ -119,7 +119,8 @@ pub(crate) async fn change(
             Err(refusal) => return Err(tenant.refused(call, action, named(id), refusal).await),
         };
         let (status, item, version) = (planned.status, planned.item, planned.version);
-        match tenant.sequencer.propose(planned.proposal(tenant, call, action)).await {
+        let proposal = planned.proposal(tenant, call, action, reason.as_deref());
+        match tenant.sequencer.propose(proposal).await {
             Ok(committed) => {
                 return Ok(Changed {
                     status,
@@ -151,9 +152,9 @@ struct Plan {
 }
 
 impl Plan {
-    fn proposal(self, tenant: &Tenant, call: &Call, action: &str) -> Proposal {
+    fn proposal(self, tenant: &Tenant, call: &Call, action: &str, reason: Option<&str>) -> Proposal {
         let ids = vec![self.item.to_string(), self.version.to_string()];
-        let trail = tenant.row(call, action, self.status.as_str(), ids);
+        let trail = tenant.row_because(call, action, self.status.as_str(), ids, reason);
         let touches = self.heads.iter().map(|(item, _)| Touch::Item(*item)).collect();
         let check = move |views: &Views, now: Timestamp| {
             let at = Moment { lsn: views.lsn(), time: now };

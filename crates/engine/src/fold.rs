@@ -4,7 +4,7 @@ use crate::OpenError;
 use std::path::PathBuf;
 use tabellion_core::canonical::Hash;
 use tabellion_core::id::TenantId;
-use tabellion_core::log::{Entry, Event, LogName, Lsn, Payload, root_of};
+use tabellion_core::log::{Actor, Entry, Event, LogName, Lsn, Payload, root_of};
 use tabellion_core::seal::{Sealed, Secret, close, open};
 use tabellion_core::text::Analyser;
 use tabellion_core::view::{Index, ItemsView, Opened, Passage, Views};
@@ -184,8 +184,17 @@ pub(crate) fn unseal(
 
 /// What happened at a position.
 pub(crate) fn event(store: &dyn Store, lsn: Lsn) -> Result<Option<Event>, OpenError> {
+    Ok(entry(store, lsn)?.map(|entry| entry.event))
+}
+
+/// Who made the entry at a position.
+pub(crate) fn actor(store: &dyn Store, lsn: Lsn) -> Result<Option<Actor>, OpenError> {
+    Ok(entry(store, lsn)?.map(|entry| entry.actor))
+}
+
+fn entry(store: &dyn Store, lsn: Lsn) -> Result<Option<Entry>, OpenError> {
     let Some(record) = store.record(LogName::Memory, lsn).map_err(failed)? else { return Ok(None) };
-    Ok(Some(Entry::decode(&record.body).map_err(failed)?.event))
+    Entry::decode(&record.body).map(Some).map_err(failed)
 }
 
 /// The payload beside the entry at a position.

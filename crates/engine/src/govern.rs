@@ -63,7 +63,8 @@ pub(crate) async fn set_policy(
 ) -> Result<String, Refusal> {
     let result = match checked_policy(tenant, call, name, body) {
         Ok((name, payload)) => {
-            set(tenant, call, Event::PolicySet, payload, Touch::Name("policy", name), "set_policy").await
+            set(tenant, call, Event::PolicySet, payload, Touch::Name("policy", name), ("set_policy", None))
+                .await
         }
         Err(refusal) => Err(refusal),
     };
@@ -261,7 +262,8 @@ pub(crate) async fn remove_policy(
         Err(refusal) => return Err(tenant.refused(call, "remove_policy", Vec::new(), refusal).await),
     };
     let payload = Payload::Policy { name: name.clone(), body: Vec::new().into() };
-    set(tenant, call, Event::PolicySet, payload, Touch::Name("policy", name), "remove_policy").await
+    let act = ("remove_policy", reason.as_deref());
+    set(tenant, call, Event::PolicySet, payload, Touch::Name("policy", name), act).await
 }
 
 /// Every policy, by name, for auditors and those who set policies; their own for everybody else.
@@ -280,6 +282,12 @@ pub(crate) async fn policies(tenant: &Tenant, call: &Call) -> Result<Vec<(String
     tenant.read_done(call, "list_policies", Vec::new(), result).await
 }
 
+/// The name of a policy as the caller knows it: without the prefix of their own.
+pub(crate) fn policy_name<'a>(call: &Call, name: &'a str) -> &'a str {
+    let sees_all = [Power::Audit, Power::Policies].into_iter().any(|power| call.caller.may(power));
+    own::shown_name(call, name).filter(|_| !sees_all).unwrap_or(name)
+}
+
 /// Registers a schema in place of the one of the same kind and layer.
 pub(crate) async fn set_schema(tenant: &Tenant, call: &Call, body: Value) -> Result<String, Refusal> {
     let checked = || {
@@ -293,7 +301,8 @@ pub(crate) async fn set_schema(tenant: &Tenant, call: &Call, body: Value) -> Res
     };
     let result = match checked() {
         Ok((name, payload)) => {
-            set(tenant, call, Event::SchemaSet, payload, Touch::Name("schema", name), "set_schema").await
+            set(tenant, call, Event::SchemaSet, payload, Touch::Name("schema", name), ("set_schema", None))
+                .await
         }
         Err(refusal) => Err(refusal),
     };
@@ -318,7 +327,7 @@ async fn set(
     event: Event,
     payload: Payload,
     touch: Touch,
-    action: &str,
+    (action, reason): (&str, Option<&str>),
 ) -> Result<String, Refusal> {
     let draft = tenant.draft(call.caller.actor(), event, Some(&payload))?;
     let ids = match &touch {
@@ -332,7 +341,6 @@ async fn set(
         | Touch::Print(_)
         | Touch::Review(_) => Vec::new(),
     };
-    let reason = if let Payload::Reason(reason) = &payload { Some(reason.as_str()) } else { None };
     let trail = tenant.row_because(call, action, "ok", ids, reason);
     let proposal =
         Proposal { drafts: vec![draft], touches: vec![touch], check: Box::new(|_, _| Ok(())), trail };
@@ -404,7 +412,7 @@ async fn set_agent(
     (reason, action): (&str, &str),
 ) -> Result<String, Refusal> {
     let touch = Touch::Name("agent", agent.to_string());
-    set(tenant, call, event, Payload::Reason(reason.to_owned()), touch, action).await
+    set(tenant, call, event, Payload::Reason(reason.to_owned()), touch, (action, Some(reason))).await
 }
 
 /// The agent to resume, and for whom; nobody for everybody.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use tabellion_core::error::Refusal;
 use tabellion_core::gate::WriteDraft;
 use tabellion_core::id::TenantId;
+use tabellion_core::time::Timestamp;
 use tabellion_core::view::Policy;
 
 impl Engine {
@@ -29,6 +30,12 @@ impl Engine {
     /// When they cannot be read.
     pub async fn kept_writes(&self, call: &Call) -> Result<Vec<KeptReply>, Refusal> {
         kept::list(&*self.tenant(call)?, call).await
+    }
+
+    /// Tells the time by the clock of the engine.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.inner.options.clock.now()
     }
 
     /// Reads one of them.

@@ -14,7 +14,7 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::id::{AgentId, ItemId, ResourceId, UserId};
 use tabellion_core::item::Tier;
 use tabellion_core::log::{AgentStatus, Edge, Event, GrantedEdge, Payload, ResourceStatus, Support};
-use tabellion_core::time::Timestamp;
+use tabellion_core::time::{COMING_WORDS, Timestamp};
 use tabellion_core::view::{Class, Moment, Version, Views};
 
 /// Ids that one answer lists at most.
@@ -109,14 +109,12 @@ pub(crate) async fn set_status(
         Ok(agent) => agent,
         Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
     };
-    let draft = tenant.draft(
-        call.caller.actor(),
-        Event::AgentStatusSet { agent, status },
-        Some(&Payload::Reason(reason.unwrap_or_default())),
-    )?;
+    let why = Payload::Reason(reason.clone().unwrap_or_default());
+    let draft = tenant.draft(call.caller.actor(), Event::AgentStatusSet { agent, status }, Some(&why))?;
     let touches = vec![Touch::Name("agent", agent.to_string())];
     let check = move |views: &Views, _: Timestamp| still_there(views, agent);
-    let trail = tenant.row(call, action, status.as_str(), vec![agent.to_string()]);
+    let ids = vec![agent.to_string()];
+    let trail = tenant.row_because(call, action, status.as_str(), ids, reason.as_deref());
     commit(tenant, call, Proposal { drafts: vec![draft], touches, check: Box::new(check), trail }).await
 }
 
@@ -139,12 +137,13 @@ pub(crate) async fn set_resource_status(
         Ok(resource) => resource,
         Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
     };
-    let reason = Payload::Reason(reason.unwrap_or_default());
+    let why = Payload::Reason(reason.clone().unwrap_or_default());
     let event = Event::ResourceStatusSet { resource, status };
-    let draft = tenant.draft(call.caller.actor(), event, Some(&reason))?;
+    let draft = tenant.draft(call.caller.actor(), event, Some(&why))?;
     let touches = vec![Touch::Name("resource", resource.to_string())];
     let check = move |views: &Views, _: Timestamp| resource_still_there(views, resource);
-    let trail = tenant.row(call, action, status.as_str(), vec![resource.to_string()]);
+    let ids = vec![resource.to_string()];
+    let trail = tenant.row_because(call, action, status.as_str(), ids, reason.as_deref());
     commit(tenant, call, Proposal { drafts: vec![draft], touches, check: Box::new(check), trail }).await
 }
 
@@ -186,8 +185,8 @@ async fn propose(
     edge: Edge,
     action: &str,
 ) -> Result<String, Refusal> {
-    let reason = Payload::Reason(reason.unwrap_or_default());
-    let draft = tenant.draft(call.caller.actor(), event, Some(&reason))?;
+    let why = Payload::Reason(reason.clone().unwrap_or_default());
+    let draft = tenant.draft(call.caller.actor(), event, Some(&why))?;
     let (source, target) = edge.ends();
     let (Edge::Invoke(_, agent) | Edge::Use(agent, _)) = edge;
     let mut touches =
@@ -198,7 +197,7 @@ async fn propose(
         still_there(views, agent)?;
         resource.map_or(Ok(()), |resource| resource_still_there(views, resource))
     };
-    let trail = tenant.row(call, action, "ok", vec![source, target]);
+    let trail = tenant.row_because(call, action, "ok", vec![source, target], reason.as_deref());
     commit(tenant, call, Proposal { drafts: vec![draft], touches, check: Box::new(check), trail }).await
 }
 
@@ -234,17 +233,17 @@ pub(crate) fn times(
     now: Timestamp,
     terms: &EdgeTerms,
 ) -> Result<(Option<Timestamp>, Option<Timestamp>), Refusal> {
-    let not_before = time("/not_before", terms.not_before.as_deref())?;
-    let expires_at = time("/expires_at", terms.expires_at.as_deref())?;
+    let not_before = to_come(now, "/not_before", terms.not_before.as_deref())?;
+    let expires_at = to_come(now, "/expires_at", terms.expires_at.as_deref())?;
     if expires_at.is_some_and(|end| end <= now.max(not_before.unwrap_or_default())) {
         return Err(invalid("/expires_at", "a time in the future, after not_before"));
     }
     Ok((not_before, expires_at))
 }
 
-fn time(path: &str, text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
-    text.map(|text| text.parse().map_err(|_| invalid(path, "a time such as 2026-01-31T12:00:00Z")))
-        .transpose()
+/// A moment to come, as people name it.
+pub(crate) fn to_come(now: Timestamp, path: &str, text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
+    text.map(|text| now.looking_ahead(text).ok_or_else(|| invalid(path, COMING_WORDS))).transpose()
 }
 
 fn invalid(path: &str, expected: &str) -> Refusal {

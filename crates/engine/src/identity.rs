@@ -1,12 +1,15 @@
 //! Principals and keys: who exists, and what proves it.
 
+mod key;
+
+pub(crate) use key::{create_key, revoke_key};
+
 use crate::reply::{
-    AgentReply, HoldReply, KeyReply, NewAgent, NewKey, ResourceReply, RevokedKey, SuspensionReply, UserReply,
-    WhoAmI,
+    AgentReply, HoldReply, KeyReply, NewAgent, ResourceReply, SuspensionReply, UserReply, WhoAmI,
 };
 use crate::sequencer::{Objection, Proposal, Touch, TrailDraft};
 use crate::tenant::Tenant;
-use crate::{Call, flow, short_ids};
+use crate::{Call, flow};
 use tabellion_core::access::{NAME_RULE, Power, Role, is_name, looks};
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::{Code, Fault, Refusal};
@@ -215,67 +218,6 @@ async fn commit(tenant: &Tenant, proposal: Proposal) -> Result<Lsn, Refusal> {
     }
 }
 
-pub(crate) async fn create_key(
-    tenant: &Tenant,
-    call: &Call,
-    pepper: &Secret,
-    user: Option<&str>,
-    agent: Option<&str>,
-    expires_at: Option<&str>,
-) -> Result<NewKey, Refusal> {
-    let action = "create_key";
-    let plan = plan_key(tenant, call, user, agent, expires_at);
-    let (user, agent, expires_at) = match plan {
-        Ok(plan) => plan,
-        Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
-    };
-    let secret = new_secret(tenant);
-    let issued = IssuedKey {
-        key: KeyId::from_bytes(tenant.entropy.bytes()),
-        fingerprint: fingerprint(pepper, &secret),
-        user,
-        agent,
-        expires_at,
-    };
-    let id = issued.key;
-    let touches = vec![Touch::Key(issued.fingerprint)];
-    let draft = tenant.draft(call.caller.actor(), Event::KeyIssued(issued), None)?;
-    let trail = tenant.row(call, action, "ok", vec![id.to_string()]);
-    commit(tenant, Proposal { drafts: vec![draft], touches, check: Box::new(|_, _| Ok(())), trail }).await?;
-    let views = tenant.shared.views.read();
-    let key = views.identity.key(id).map(key_reply).ok_or_else(Refusal::not_found)?;
-    Ok(NewKey { key, secret })
-}
-
-type KeyPlan = (Option<UserId>, Option<AgentId>, Option<Timestamp>);
-
-fn plan_key(
-    tenant: &Tenant,
-    call: &Call,
-    user: Option<&str>,
-    agent: Option<&str>,
-    expires_at: Option<&str>,
-) -> Result<KeyPlan, Refusal> {
-    call.caller.must(Power::Principals)?;
-    let views = tenant.shared.views.read();
-    let unknown = |path: &str, what: &str| invalid(path, format!("the name or id of {what} of this tenant"));
-    let user = user.map(|name| {
-        views.identity.find_user(name).map(|user| user.id).ok_or_else(|| unknown("/user", "a user"))
-    });
-    let agent = agent.map(|name| agent_named(&views, name).ok_or_else(|| unknown("/agent", "an agent")));
-    let (user, agent) = (user.transpose()?, agent.transpose()?);
-    if user.is_none() && agent.is_none() {
-        return Err(invalid("/user", "a user, an agent or both".to_owned()));
-    }
-    let expires_at = expires_at
-        .map(|text| text.parse::<Timestamp>().map_err(|error| invalid("/expires_at", error.to_string())))
-        .transpose()?;
-    if expires_at.is_some_and(|end| end <= tenant.now()) {
-        return Err(invalid("/expires_at", "a time in the future".to_owned()));
-    }
-    Ok((user, agent, expires_at))
-}
-
 /// Refuses what is to be done for a user who was disabled since.
 pub(crate) fn must_be_active(tenant: &Tenant, user: UserId) -> Result<(), Refusal> {
     let views = tenant.shared.views.read();
@@ -350,9 +292,9 @@ pub(crate) async fn change_user(
         Ok(user) => user,
         Err(refusal) => return Err(tenant.refused(call, action, Vec::new(), refusal).await),
     };
-    let reason = Payload::Reason(reason.to_owned());
-    let draft = tenant.draft(call.caller.actor(), change.event(user), Some(&reason))?;
-    let trail = tenant.row(call, action, "ok", vec![user.to_string()]);
+    let why = Payload::Reason(reason.to_owned());
+    let draft = tenant.draft(call.caller.actor(), change.event(user), Some(&why))?;
+    let trail = tenant.row_because(call, action, "ok", vec![user.to_string()], Some(reason));
     // All of them in turn: two admins who disable each other must not both succeed.
     let touches = vec![Touch::Name("users", String::new())];
     let check = move |views: &Views, _: Timestamp| Ok(keeps_an_admin(views, user, change)?);
@@ -389,32 +331,6 @@ pub(crate) fn agent_named(views: &Views, name: &str) -> Option<AgentId> {
     (views.graphs.status_at(agent, views.lsn()) != AgentStatus::Deleted).then_some(agent)
 }
 
-pub(crate) async fn revoke_key(tenant: &Tenant, call: &Call, id: &str) -> Result<RevokedKey, Refusal> {
-    let action = "revoke_key";
-    let plan = || {
-        call.caller.must(Power::Principals)?;
-        let key: KeyId = id.parse().map_err(|_| short_ids::not_whole(id, no_key()))?;
-        tenant.shared.views.read().identity.key(key).map(|row| row.issued.clone()).ok_or_else(no_key)
-    };
-    let issued = match plan() {
-        Ok(issued) => issued,
-        Err(refusal) => {
-            return Err(tenant.refused(call, action, crate::read::named(id), refusal).await);
-        }
-    };
-    let draft = tenant.draft(call.caller.actor(), Event::KeyRevoked { key: issued.key }, None)?;
-    let trail = tenant.row(call, action, "ok", vec![issued.key.to_string()]);
-    let touches = vec![Touch::Key(issued.fingerprint)];
-    let lsn =
-        commit(tenant, Proposal { drafts: vec![draft], touches, check: Box::new(|_, _| Ok(())), trail })
-            .await?;
-    Ok(RevokedKey { id: issued.key, token: tenant.token(&call.caller, lsn) })
-}
-
-fn no_key() -> Refusal {
-    Refusal::new(Code::NotFound, "no such key")
-}
-
 /// One list that admins may read.
 pub(crate) async fn listing<T>(
     tenant: &Tenant,
@@ -433,7 +349,11 @@ pub(crate) async fn whoami(tenant: &Tenant, call: &Call, session: Option<&str>) 
         let user = views.identity.user(caller.user()).map(|user| user.name.clone()).unwrap_or_default();
         let agent =
             views.identity.agent(caller.agent()).map(|agent| agent.words.name.clone()).unwrap_or_default();
+        let mut holds = holds_of(tenant, &views, caller.agent());
+        holds.retain(|hold| hold.user.0 == caller.user());
         WhoAmI {
+            holds,
+            suspended: suspension(tenant, &views, caller.agent()),
             tenant: caller.tenant(),
             user: (caller.user(), user),
             agent: (caller.agent(), agent),

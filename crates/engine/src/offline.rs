@@ -2,6 +2,7 @@
 
 pub use crate::fold::Progress;
 pub use crate::snapshot::{ExportReport, RestoreReport, keys_path};
+pub use crate::verify::tenant_name;
 
 use crate::fold::{Checkpoint, Source};
 use crate::integrity::{self, Access};

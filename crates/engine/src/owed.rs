@@ -81,7 +81,7 @@ impl Owed {
         let now = tenant.now();
         let views = tenant.shared.views.read();
         let at = Moment { lsn: views.lsn(), time: now };
-        if views.items.replayed(&self.token(tenant), now).is_some() {
+        if views.items.replayed(&self.token(tenant), false, now).is_some() {
             return Standing::Gone;
         }
         let Some(item) = views.items.find_item(self.item) else {

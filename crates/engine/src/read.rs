@@ -16,7 +16,7 @@ use tabellion_core::item::{Content, Layer, Status};
 use tabellion_core::log::{Lsn, Payload, Shaped};
 use tabellion_core::policy::Classes;
 use tabellion_core::provenance::Provenance;
-use tabellion_core::time::{Period, Timestamp};
+use tabellion_core::time::{PAST_WORDS, Period};
 use tabellion_core::view::{Item, Moment, Row, Scope, Version, Views};
 
 const PAGE_DEFAULT: u64 = 50;
@@ -106,19 +106,14 @@ pub(crate) fn moment(
     as_of: Option<&str>,
 ) -> Result<Moment, Refusal> {
     let Some(as_of) = as_of else { return Ok(tenant.moment(views)) };
-    let time = as_of.parse::<Timestamp>().ok().or_else(|| tenant.now().ago(as_of));
-    if let Some(time) = time {
+    if let Some(time) = tenant.now().looking_back(as_of) {
         // Nothing is known of the future: a time to come is answered as the present.
         let time = time.min(tenant.now());
         return Ok(Moment { lsn: views.items.lsn_at(time), time });
     }
     let lsn = tenant.position(caller, as_of, "as_of").map_err(|refusal| {
-        let fault = Fault::new(
-            "/as_of",
-            Code::TokenInvalid,
-            "an RFC 3339 time, a date, `yesterday`, `2 days ago`, a duration such as P2D for so long ago, or a token that this server \
-             gave to this caller",
-        );
+        let expected = format!("{PAST_WORDS}; or a token that this server gave to this caller");
+        let fault = Fault::new("/as_of", Code::TokenInvalid, expected);
         refusal.with(vec![fault])
     })?;
     Ok(Moment { lsn, time: views.items.time_of(lsn).unwrap_or_default() })

@@ -445,6 +445,8 @@ pub struct NewKey {
     pub key: KeyReply,
     /// The secret.
     pub secret: String,
+    /// Whether the key brought the edge from its user to its agent, which was not granted by itself before.
+    pub granted: bool,
 }
 
 /// The end of a credential.
@@ -480,6 +482,10 @@ pub struct WhoAmI {
     pub role: Role,
     /// How much the user may write through the agent, and how much of it is used.
     pub allowance: Allowance,
+    /// Whether writes of the two are held or suspended now, why and until when.
+    pub holds: Vec<HoldReply>,
+    /// Who suspended the agent for everybody, when and why, if it may not write.
+    pub suspended: Option<SuspensionReply>,
 }
 
 /// A signed head and the key that confirms it.
@@ -558,6 +564,8 @@ pub struct LogFault {
 pub struct VerifyReport {
     /// The tenant.
     pub tenant: TenantId,
+    /// Its name, where its keys open it.
+    pub name: Option<String>,
     /// Both logs.
     pub logs: Vec<LogReport>,
 }

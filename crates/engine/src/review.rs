@@ -11,7 +11,7 @@ mod outside;
 
 pub(crate) use decide::{as_sent, decide, end, promote, waiting_write};
 use edit::earlier_wording;
-pub(crate) use edit::{edit, ended, ending, give_way, is_same_operation, must_wait, why};
+pub(crate) use edit::{edit, ended, ending, give_way, is_same_operation, must_wait, why, withdraw};
 pub(crate) use feedback::feedback;
 pub(crate) use findings::Looks;
 use findings::{contradicted, current, findings, opposed};
@@ -46,6 +46,8 @@ const LOOKED_AT_MAX: usize = 5_000;
 const COMPARED_MAX: usize = 50;
 /// The word for reviews of what is kept apart for so long that it is out of the way (CAL-31).
 const ARCHIVED: &str = "archived";
+/// The word for reviews however they stand, as without a word.
+const ALL: &str = "all";
 /// Between two looks for reviews whose time is over.
 const ESCALATE_EVERY: Period = Period::from_secs(60);
 /// Between two looks at whether a person has answered.
@@ -462,11 +464,12 @@ pub(crate) fn is_kept_apart(tenant: &Tenant, review: &Review) -> bool {
 
 /// Which reviews are listed.
 fn listed(word: Option<&str>) -> Result<(Option<ReviewState>, bool), Refusal> {
-    let Some(word) = word.filter(|word| *word != ARCHIVED) else {
-        return Ok((word.map(|_| ReviewState::Pending), word.is_some()));
+    let Some(word) = word.filter(|word| ![ARCHIVED, ALL].contains(word)) else {
+        let archived = word == Some(ARCHIVED);
+        return Ok((archived.then_some(ReviewState::Pending), archived));
     };
     let state = ReviewState::from_word(word).ok_or_else(|| {
-        let words = format!("one of {}, {ARCHIVED}", ReviewState::words());
+        let words = format!("one of {}, {ARCHIVED}, {ALL}", ReviewState::words());
         let fault = Fault::new("/state", Code::ConstraintViolation, words);
         Refusal::new(Code::SchemaInvalid, "there is no such state of a review").with(vec![fault])
     })?;
@@ -530,6 +533,10 @@ fn shown(
     if is_outside && proposed.is_none() {
         return Err(not_found());
     }
+    let decided_by = match review.decided {
+        Some(lsn) => tenant.actor(lsn)?.and_then(|actor| actor.user),
+        None => None,
+    };
     let (decided_at, trust) = {
         let views = tenant.shared.views.read();
         let trust = views.trust.staged(review.id).map(|staged| staged.standing.stored.band());
@@ -567,6 +574,7 @@ fn shown(
         decision: review.decision,
         reason,
         decided_at,
+        decided_by,
     };
     Ok((reply, contradicted))
 }
@@ -576,19 +584,4 @@ fn reason(tenant: &Tenant, review: &Review) -> Option<String> {
         Ok(Some(Payload::Reason(reason))) => Some(reason),
         _ => None,
     }
-}
-
-/// The author takes a held write back.
-pub(crate) async fn withdraw(tenant: &Tenant, call: &Call, id: &str) -> Result<(), Refusal> {
-    let review = own(tenant, call, id)?;
-    end(tenant, call, &review, Decision::Withdrawn, "withdrawn by its author", "withdraw").await?;
-    tenant.announce(&review, Decision::Withdrawn.as_str());
-    Ok(())
-}
-
-fn own(tenant: &Tenant, call: &Call, id: &str) -> Result<Review, Refusal> {
-    let review = find_named(tenant, call, id)?;
-    let caller = &call.caller;
-    let is_author = review.owner == caller.user() && review.agent == caller.agent();
-    if is_author { Ok(review) } else { Err(not_found()) }
 }

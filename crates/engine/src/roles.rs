@@ -207,7 +207,7 @@ fn proposal(
         if views.graphs.epoch() == epoch { Ok(()) } else { Err(Objection::Stale) }
     };
     let touches = touches.into_iter().map(|(kind, name)| Touch::Name(kind, name)).collect();
-    let trail = tenant.row(call, action, "ok", change.ids);
+    let trail = tenant.row_because(call, action, "ok", change.ids, reason);
     Ok(Proposal { drafts, touches, check: Box::new(check), trail })
 }
 

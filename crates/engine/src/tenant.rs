@@ -262,6 +262,11 @@ impl Tenant {
         fold::event(&*self.shared.store, lsn).map_err(|error| unreadable(&error, lsn))
     }
 
+    /// Who made the entry at a position of the log.
+    pub(crate) fn actor(&self, lsn: Lsn) -> Result<Option<Actor>, Refusal> {
+        fold::actor(&*self.shared.store, lsn).map_err(|error| unreadable(&error, lsn))
+    }
+
     /// Waits until the views hold a position.
     pub(crate) async fn reached(&self, lsn: Lsn) -> Result<(), Refusal> {
         let mut published = self.shared.published.subscribe();

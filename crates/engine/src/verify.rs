@@ -2,7 +2,7 @@
 //!
 //! The checks are those at the end of `docs/log-format.md`, in that order.
 
-use crate::fold::{Progress, unseal};
+use crate::fold::{self, Progress, unseal};
 use crate::reply::{LogFault, LogReport, VerifyReport};
 use crate::witness::Witness;
 use tabellion_core::canonical::Hash;
@@ -50,7 +50,16 @@ pub(crate) fn verify(against: &Against<'_>, progress: Progress<'_>) -> VerifyRep
             check.report()
         })
         .collect();
-    VerifyReport { tenant: against.tenant, logs }
+    let name = against.keys.and_then(|keys| tenant_name(against.store, keys, against.tenant));
+    VerifyReport { tenant: against.tenant, name, logs }
+}
+
+/// The name that the first entry gives a tenant, where its keys open it.
+pub fn tenant_name(store: &dyn Store, keys: &KeyStore, tenant: TenantId) -> Option<String> {
+    match fold::payload(store, keys, tenant, Lsn::new(1)) {
+        Ok(Some(Payload::Principal(words))) => Some(words.name),
+        _ => None,
+    }
 }
 
 /// The key that heads are held against, and what is wrong with it: the first entry's, which must be the signing key of the

@@ -213,7 +213,7 @@ fn facts(review: &Value) -> Vec<(&'static str, String)> {
             format!("{} of {needed} {}", given.len(), given.join(", ")).trim_end().to_owned(),
         ));
     }
-    facts.extend(named(review, ["decision", "reason", "decided_at", "version"]));
+    facts.extend(named(review, ["decision", "reason", "decided_by", "decided_at", "version"]));
     facts
 }
 

@@ -16,13 +16,18 @@ pub(crate) enum Key {
 }
 
 /// Make a key; it is shown this once
+///
+/// A key of a user and an agent lets the user invoke the agent. Where that was revoked, `tabellion grant` comes first.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "tabellion key create [--user NAME] [--agent NAME] [OPTIONS]   (a user, an agent or both)",
+    after_help = "\
 Examples:
   tabellion key create --user ana                       ana herself
   tabellion key create --user ana --agent market        the agent, acting for ana
   tabellion key create --agent market                   the agent's own, which `tabellion token` exchanges
-  export TABELLION_KEY=$(tabellion key create --user ana --json | jq -r .key)")]
+  export TABELLION_KEY=$(tabellion key create --user ana --json | jq -r .key)"
+)]
 pub(crate) struct Create {
     /// For this user, by name or id
     #[arg(long, value_name = "NAME")]
@@ -30,7 +35,7 @@ pub(crate) struct Create {
     /// For this agent, by name or id
     #[arg(long, value_name = "NAME", required_unless_present = "user")]
     agent: Option<String>,
-    /// No longer than until this time
+    /// No longer than until this time: RFC 3339, a date, "tomorrow", "in 2 days", P2D (so long from now)
     #[arg(long, value_name = "TIME")]
     expires_at: Option<String>,
 }
@@ -78,6 +83,13 @@ fn created(value: &Value) -> Sheet {
     let mut sheet = Sheet::facts();
     for name in ["id", "user", "agent", "expires_at", "key"] {
         sheet.fact(name, field(value, name));
+    }
+    if value.get("granted").and_then(Value::as_bool) == Some(true) {
+        let [user, agent] = ["user", "agent"].map(|name| field(value, name));
+        sheet.fact(
+            "granted",
+            format!("{user} may invoke {agent} now; `tabellion revoke ua {user} {agent}` takes that back"),
+        );
     }
     sheet.fact("", "the key is shown this once; to use it: export TABELLION_KEY=…");
     sheet

@@ -13,14 +13,14 @@ use std::process::ExitCode;
 Examples:
   tabellion revert market --since 2026-11-15T00:00:00Z --reason \"its feed was poisoned\" --dry-run
   tabellion revert market --since 2026-11-15T00:00:00Z --until 2026-11-16T00:00:00Z --reason \"its feed was poisoned\"
-  tabellion revert market --user ana --since 2026-11-15T00:00:00Z --reason \"ana's key was stolen\"")]
+  tabellion revert market --user ana --since yesterday --reason \"ana's key was stolen\"")]
 pub(crate) struct Revert {
     /// The agent, by name or id
     agent: String,
-    /// From this time on
+    /// From this time on: RFC 3339, a date, "yesterday", "2 days ago", P2D (so long ago)
     #[arg(long, value_name = "TIME")]
     since: String,
-    /// Before this time (default: now)
+    /// Before this time, named likewise (default: now)
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
     /// Why

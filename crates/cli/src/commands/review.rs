@@ -123,8 +123,7 @@ pub(super) fn run(args: &Review, context: &Context) -> anyhow::Result<ExitCode> 
     let client = context.client()?;
     match args {
         Review::List(List { state, moderate }) => {
-            let state = Some(state.as_str()).filter(|state| *state != "all");
-            let reply = ask_list(&client, state, moderate.as_deref())?;
+            let reply = ask_list(&client, Some(state), moderate.as_deref())?;
             context.output.reply(&reply, |value| sheet(rows(value, "reviews")))
         }
         Review::Show(Show { id, moderate }) => {

@@ -85,10 +85,10 @@ pub(crate) struct Assign {
     role: String,
     /// The user or agent, by name or id
     member: String,
-    /// It counts from then on (default: at once)
+    /// It counts from then on: RFC 3339, a date, "tomorrow", "in 2 days", P2D (so long from now) (default: at once)
     #[arg(long, value_name = "TIME")]
     not_before: Option<String>,
-    /// It ends by itself then (default: never)
+    /// It ends by itself then, named likewise (default: never)
     #[arg(long, value_name = "TIME")]
     expires_at: Option<String>,
     /// Why

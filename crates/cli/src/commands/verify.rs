@@ -109,6 +109,7 @@ struct StartPart {
 #[derive(Serialize)]
 struct TenantPart {
     tenant: String,
+    name: Option<String>,
     logs: Vec<LogPart>,
 }
 
@@ -144,6 +145,7 @@ pub(super) fn report(found: &Verified) -> anyhow::Result<String> {
     };
     let tenant = |tenant: &VerifyReport| TenantPart {
         tenant: tenant.tenant.to_string(),
+        name: tenant.name.clone(),
         logs: tenant.logs.iter().map(log).collect(),
     };
     let report = Report {
@@ -162,9 +164,10 @@ fn tenants(found: &Value) -> &[Value] {
     }
 }
 
+/// A tenant by its name, or by its id where the name cannot be read.
 fn name(tenant: &Value) -> String {
-    let name = field(tenant, "tenant");
-    if name.is_empty() { "that of the key".into() } else { name }
+    let [name, id] = ["name", "tenant"].map(|name| field(tenant, name));
+    if name.is_empty() { id } else { name }
 }
 
 /// The logs and how they stand.
@@ -223,7 +226,7 @@ mod tests {
     fn reports(faults: Vec<LogFault>) -> Verified {
         let log = |log, size, faults| LogReport { log, size, root: [1; 32], faults, losses: Vec::new() };
         let logs = vec![log(LogName::Memory, 7, faults), log(LogName::Audit, 9, Vec::new())];
-        let tenants = vec![VerifyReport { tenant: TenantId::from_bytes([7; 16]), logs }];
+        let tenants = vec![VerifyReport { tenant: TenantId::from_bytes([7; 16]), name: None, logs }];
         Verified { faults: Vec::new(), tenants }
     }
 
@@ -252,7 +255,9 @@ mod tests {
 
     #[test]
     fn a_server_reports_on_one_tenant() {
-        let found = json!({"ok": true, "logs": [{"log": "memory", "size": 1, "root": "00", "faults": []}]});
-        assert!(logs(&found).render(Look { styled: false, width: None }).contains("that of the key"));
+        let found = json!({"ok": true, "tenant": "ten_a", "name": "default",
+                           "logs": [{"log": "memory", "size": 1, "root": "00", "faults": []}]});
+        let shown = logs(&found).render(Look { styled: false, width: None });
+        assert!(shown.contains("default") && !shown.contains("ten_a"), "{shown}");
     }
 }

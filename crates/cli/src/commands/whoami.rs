@@ -34,6 +34,15 @@ fn sheet(value: &Value) -> Sheet {
     sheet.fact("agent", named("agent"));
     sheet.fact("role", field(value, "role"));
     sheet.fact("tenant", field(value, "tenant"));
+    for hold in rows(value, "holds") {
+        let [action, reason, until] = ["action", "reason", "until"].map(|name| field(hold, name));
+        sheet.fact("writes are", format!("{action} until {until}: {reason}"));
+    }
+    if let Some(suspended) = value.get("suspended") {
+        let [since, by, reason] = ["since", "/by/name", "reason"].map(|name| field(suspended, name));
+        let by = if by.is_empty() { "the server".to_owned() } else { by };
+        sheet.fact("writes are", format!("refused: the agent was suspended by {by} at {since}: {reason}"));
+    }
     let Some(limits) = value.get("limits") else { return sheet };
     if limits.get("exempt").and_then(Value::as_bool) == Some(true) {
         sheet.fact("writes", "no limits".to_owned());

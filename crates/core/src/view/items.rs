@@ -341,19 +341,19 @@ impl ItemsView {
         rows.filter_map(|row| Some((*row, self.items.get(*row as usize)?)))
     }
 
-    /// The version that this token committed, while it answers replays.
+    /// The version that this token committed, while it answers replays. What is `dated` speaks of a moment of its own.
     #[must_use]
-    pub fn replayed(&self, token: &Hash, now: Timestamp) -> Option<&Version> {
+    pub fn replayed(&self, token: &Hash, dated: bool, now: Timestamp) -> Option<&Version> {
         let version = self.version(*self.token_of.get(token)?)?;
         let kept = now < version.time.plus(TOKEN_KEPT);
         // Putting back an older content is a new update, not the replay of the update that first brought it.
-        // So is saying again what a newer statement has replaced: facts change back.
+        // So is saying again what a newer statement has replaced: facts change back. Not for the same moment, though.
         let valid = match version.ended {
             None => true,
             Some((_, status)) => {
                 status == Status::Superseded
                     && version.operation == Operation::Insert
-                    && self.valid_until(version).is_none()
+                    && (dated || self.valid_until(version).is_none())
             }
         };
         let is_pinned = self.item_of(version).is_some_and(|item| item.pins.len() % 2 == 1);

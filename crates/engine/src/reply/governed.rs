@@ -90,6 +90,8 @@ pub struct ReviewReply {
     pub reason: Option<String>,
     /// When.
     pub decided_at: Option<Timestamp>,
+    /// Who decided, or withdrew it; nobody if time did or others bore it out.
+    pub decided_by: Option<UserId>,
 }
 
 /// On what ground a person says no (GOV-6.7).

@@ -8,6 +8,16 @@ use tabellion_core::time::Timestamp;
 pub struct AuditQuery {
     /// Only this action.
     pub action: Option<String>,
+    /// Only what this user did, by name or id.
+    pub user: Option<String>,
+    /// Only what was done through this agent, by name or id.
+    pub agent: Option<String>,
+    /// Only what concerned this item, or what else has this id.
+    pub item: Option<String>,
+    /// Only from this time on, as people name it.
+    pub since: Option<String>,
+    /// Only before this time.
+    pub until: Option<String>,
     /// At most this many.
     pub limit: Option<u64>,
     /// Where the page before said to go on.
@@ -29,7 +39,7 @@ pub struct AuditRow {
     pub outcome: String,
     /// What it concerned.
     pub ids: Vec<String>,
-    /// Why, for what moderators do and what is done about agents and items.
+    /// Why, where a reason was given; not to others for what a user keeps to themselves.
     pub reason: Option<String>,
     /// For auditors, where a reason is given and one item is concerned: who contributed that.
     pub author: Option<(UserId, Option<AgentId>)>,
@@ -37,7 +47,7 @@ pub struct AuditRow {
     pub request_id: Option<String>,
     /// The access epoch under which it was decided.
     pub epoch: u64,
-    /// The policies of sharing that shaped it: the name of each, and which version of it held.
+    /// The policies of sharing that shaped it, or the one that it set or removed: the name of each, and which version of it.
     pub policies: Vec<(String, u32)>,
     /// Whether they changed what was kept or sent.
     pub transformed: bool,

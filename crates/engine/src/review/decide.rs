@@ -129,9 +129,10 @@ pub(crate) async fn end(
     action: &str,
 ) -> Result<(), Refusal> {
     let event = Event::ReviewDecided { review: review.id, decision };
-    let reason = Payload::Reason(reason.to_owned());
-    let draft = tenant.draft(call.caller.actor(), event, Some(&reason))?;
-    let trail = tenant.row(call, action, decision.as_str(), vec![review.id.to_string()]);
+    let why = Payload::Reason(reason.to_owned());
+    let draft = tenant.draft(call.caller.actor(), event, Some(&why))?;
+    let ids = vec![review.id.to_string()];
+    let trail = tenant.row_because(call, action, decision.as_str(), ids, Some(reason));
     match tenant.sequencer.propose(closing(vec![draft], Vec::new(), review.id, trail, |_, _| Ok(()))).await {
         Ok(_) => Ok(()),
         Err(Objection::Refused(refusal)) => Err(refusal),
@@ -181,7 +182,8 @@ async fn approve(
     let (opposed, class) = commit.opposes();
     let cause = (asked.request.namespace.as_str(), author.caller.user(), class);
     drafts.extend(calibration::contradicted(tenant, &opposed, Some(cause))?);
-    let mut trail = tenant.row(call, "decide", Decision::Approved.as_str(), vec![review.id.to_string()]);
+    let (word, ids) = (Decision::Approved.as_str(), vec![review.id.to_string()]);
+    let mut trail = tenant.row_because(call, "decide", word, ids, Some(&verdict.reason));
     trail.record.shaped = asked.shaped.clone().noted();
     let id = review.id;
     let check = move |views: &Views, now: Timestamp| must.hold(views, now);
@@ -288,7 +290,8 @@ async fn second(
     let event = Event::ReviewDecided { review: review.id, decision: Decision::Seconded };
     let reason = Payload::Reason(verdict.reason.clone());
     let draft = tenant.draft(call.caller.actor(), event, Some(&reason))?;
-    let trail = tenant.row(call, "decide", Decision::Seconded.as_str(), vec![review.id.to_string()]);
+    let (word, ids) = (Decision::Seconded.as_str(), vec![review.id.to_string()]);
+    let trail = tenant.row_because(call, "decide", word, ids, Some(&verdict.reason));
     let before = review.approvals.len();
     let id = review.id;
     let unchanged = move |views: &Views, _: Timestamp| {

@@ -3,7 +3,7 @@
 //! Invariant (an edit loses nothing): until that commit the old review waits on, whatever stops the new text: a gate, a rate, a
 //! crash.
 
-use super::{COMPARED_MAX, Staged, closing, decided, own};
+use super::{COMPARED_MAX, Staged, closing, decided, end, find_named, not_found};
 use crate::Call;
 use crate::reply::Written;
 use crate::sequencer::{Draft, Objection};
@@ -32,6 +32,27 @@ pub(crate) async fn edit(
     }
     let item = Staged::read(tenant, review.lsn)?.item;
     write::edit(tenant, call, WriteDraft { item, ..draft }, review.id).await
+}
+
+/// The author takes a held write back, or the person whose memory it is for (AM-9).
+pub(crate) async fn withdraw(tenant: &Tenant, call: &Call, id: &str) -> Result<(), Refusal> {
+    let review = find_named(tenant, call, id)?;
+    let caller = &call.caller;
+    let is_author = review.agent == caller.agent();
+    if review.owner != caller.user() || !(is_author || caller.is_person()) {
+        return Err(not_found());
+    }
+    let why = if is_author { "withdrawn by its author" } else { "withdrawn by its user" };
+    end(tenant, call, &review, Decision::Withdrawn, why, "withdraw").await?;
+    tenant.announce(&review, Decision::Withdrawn.as_str());
+    Ok(())
+}
+
+fn own(tenant: &Tenant, call: &Call, id: &str) -> Result<Review, Refusal> {
+    let review = find_named(tenant, call, id)?;
+    let caller = &call.caller;
+    let is_author = review.owner == caller.user() && review.agent == caller.agent();
+    if is_author { Ok(review) } else { Err(not_found()) }
 }
 
 /// The entry that ends the review of a write that was changed.

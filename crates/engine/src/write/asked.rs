@@ -159,8 +159,9 @@ impl Asked {
     }
 
     /// What a replay of it is recognised by.
-    pub(crate) const fn replay(&self) -> Replay {
-        Replay { token: self.token, request: self.request_print, edits: self.edits }
+    pub(crate) fn replay(&self) -> Replay {
+        let dated = self.request.content.fields.contains_key("time");
+        Replay { token: self.token, request: self.request_print, dated, edits: self.edits }
     }
 
     /// What becomes of it where it contradicts something known: what its writer asks for, unless a policy is stricter by now. A

@@ -17,6 +17,8 @@ use tabellion_core::view::{Review, Views};
 pub(crate) struct Replay {
     pub(super) token: Hash,
     pub(super) request: Option<Hash>,
+    /// Whether it speaks of a moment of its own: then it is the same statement after a newer one, too.
+    pub(super) dated: bool,
     /// The held write that it takes the place of: that is no replay, however alike they are.
     pub(super) edits: Option<ReviewId>,
 }
@@ -48,7 +50,7 @@ impl Replay {
         if requested.is_some_and(|review| self.is_another(review) && *review.token() != self.token) {
             return Err(request_id_reused().into());
         }
-        match views.items.replayed(&self.token, now) {
+        match views.items.replayed(&self.token, self.dated, now) {
             Some(version) => Err(Objection::Replayed(version.id)),
             None => Ok(()),
         }

@@ -294,7 +294,7 @@ impl From<reply::ResourceReply> for proto::Resource {
 
 impl From<reply::NewKey> for proto::CreateKeyReply {
     fn from(new: reply::NewKey) -> Self {
-        Self { secret: new.secret, key: Some(new.key.into()) }
+        Self { secret: new.secret, key: Some(new.key.into()), granted: new.granted }
     }
 }
 
@@ -356,6 +356,8 @@ impl From<reply::WhoAmI> for proto::WhoAmIReply {
             agent: Some(proto::Named { id: who.agent.0.to_string(), name: who.agent.1 }),
             role: who.role.as_str().to_owned(),
             limits: Some(who.allowance.into()),
+            holds: who.holds.into_iter().map(Into::into).collect(),
+            suspended: who.suspended.map(Into::into),
         }
     }
 }
@@ -418,7 +420,12 @@ impl From<reply::AuditRow> for proto::AuditRow {
 
 impl From<reply::VerifyReport> for proto::VerifyReply {
     fn from(report: reply::VerifyReport) -> Self {
-        Self { ok: report.is_ok(), logs: report.logs.into_iter().map(Into::into).collect() }
+        Self {
+            ok: report.is_ok(),
+            tenant: report.tenant.to_string(),
+            name: report.name.unwrap_or_default(),
+            logs: report.logs.into_iter().map(Into::into).collect(),
+        }
     }
 }
 

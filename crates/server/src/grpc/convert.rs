@@ -195,7 +195,8 @@ impl From<proto::ReportOutcomeRequest> for reply::OutcomeReport {
 
 impl From<proto::ListAuditRequest> for reply::AuditQuery {
     fn from(asked: proto::ListAuditRequest) -> Self {
-        Self { action: asked.action, limit: asked.limit, cursor: asked.cursor }
+        let proto::ListAuditRequest { action, limit, cursor, user, agent, item, since, until } = asked;
+        Self { action, user, agent, item, since, until, limit, cursor }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::rest::dto::{DecideBody, KeptBody};
 use serde_json::{Map, Value, json};
 use tabellion_core::error::Refusal;
 use tabellion_core::policy::SharingPolicy;
+use tabellion_core::time::Timestamp;
 use tabellion_core::view::Policy;
 use tabellion_engine::reply;
 
@@ -113,6 +114,7 @@ impl From<reply::ReviewReply> for proto::Review {
             decision: review.decision.map(|decision| decision.as_str().to_owned()),
             reason: review.reason,
             decided_at: review.decided_at.as_ref().map(ToString::to_string),
+            decided_by: review.decided_by.as_ref().map(ToString::to_string),
         }
     }
 }
@@ -223,8 +225,11 @@ impl From<reply::RevertedItem> for proto::RevertedItem {
 }
 
 /// What of an agent's writes is taken back.
-pub(super) fn revert_query(asked: &proto::RevertAgentRequest) -> Result<reply::RevertQuery, Refusal> {
-    let (since, until) = period(&asked.since, asked.until.as_deref())?;
+pub(super) fn revert_query(
+    now: Timestamp,
+    asked: &proto::RevertAgentRequest,
+) -> Result<reply::RevertQuery, Refusal> {
+    let (since, until) = period(now, &asked.since, asked.until.as_deref())?;
     let (user, reason) = (asked.user.clone(), asked.reason.clone());
     let (dry_run, found_false) = (asked.dry_run, asked.found_false);
     Ok(reply::RevertQuery { user, since, until, reason, dry_run, found_false })

@@ -296,7 +296,7 @@ impl Tabellion for Memory {
         request: Request<proto::RevertAgentRequest>,
     ) -> Answer<proto::RevertAgentReply> {
         self.answer(request, |engine, call, asked| async move {
-            engine.revert(&call, &asked.id, revert_query(&asked)?).await
+            engine.revert(&call, &asked.id, revert_query(engine.now(), &asked)?).await
         })
         .await
     }

@@ -193,13 +193,22 @@ pub(super) fn whoami(who: &WhoAmI) -> String {
         false => format!("writes of the last minute: {}", rates.collect::<Vec<_>>().join(", ")),
     };
     let session = allowance.session.map(|one| format!("; of this session: {}/{}", one.used, one.limit));
-    format!(
+    let first = format!(
         "user {user} ({}) through agent {agent} ({}), role {}; {rates}{}",
         who.user.0,
         who.agent.0,
         who.role.as_str(),
         session.unwrap_or_default()
-    )
+    );
+    let held = who.holds.iter().map(|hold| {
+        let (action, reason) = (hold.action.as_str(), &hold.reason);
+        format!("writes are {action} until {}: {reason}", hold.until)
+    });
+    let suspended = who.suspended.iter().map(|one| {
+        let reason = one.reason.as_deref().map(|reason| format!(": {}", quoted(reason))).unwrap_or_default();
+        format!("the agent is suspended since {}{reason}", one.since)
+    });
+    lines(first, held.chain(suspended))
 }
 
 pub(super) fn answered(reply: &AskReply) -> String {

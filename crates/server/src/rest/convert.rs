@@ -13,7 +13,7 @@ use tabellion_core::canonical::{Hash, hex};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::item::Triple;
 use tabellion_core::provenance::Evidence;
-use tabellion_core::time::{Period, Timestamp};
+use tabellion_core::time::{PAST_WORDS, Period, Timestamp};
 use tabellion_engine::Notice;
 use tabellion_engine::reply::{
     AgentReply, AuditRow, Changed, ConsistencyReply, Decided, Deferral, Feedback, Found, HeadReply,
@@ -156,6 +156,7 @@ impl From<ReviewReply> for ReviewBody {
             decision: review.decision.map(|decision| decision.as_str()),
             reason: review.reason,
             decided_at: review.decided_at.map(|time| time.to_string()),
+            decided_by: review.decided_by.map(|id| id.to_string()),
         }
     }
 }
@@ -207,12 +208,15 @@ impl From<Feedback> for FeedbackBody {
 }
 
 /// A period from its two ends; without the second it goes on for ever.
-pub(crate) fn period(since: &str, until: Option<&str>) -> Result<(Timestamp, Timestamp), Refusal> {
+pub(crate) fn period(
+    now: Timestamp,
+    since: &str,
+    until: Option<&str>,
+) -> Result<(Timestamp, Timestamp), Refusal> {
     let mut faults = Vec::new();
     let mut time = |text: &str, path: &str| {
-        text.parse::<Timestamp>().unwrap_or_else(|_| {
-            let expected = "an RFC 3339 time such as 2026-11-15T00:00:00Z";
-            faults.push(Fault::new(path, Code::ConstraintViolation, expected));
+        now.looking_back(text).unwrap_or_else(|| {
+            faults.push(Fault::new(path, Code::ConstraintViolation, PAST_WORDS));
             Timestamp::from_micros(0)
         })
     };
@@ -425,7 +429,7 @@ impl From<KeyReply> for KeyBody {
 
 impl From<NewKey> for IssuedKeyBody {
     fn from(new: NewKey) -> Self {
-        Self { about: new.key.into(), key: new.secret }
+        Self { about: new.key.into(), key: new.secret, granted: new.granted }
     }
 }
 
@@ -466,7 +470,12 @@ impl From<AuditRow> for AuditRowBody {
 
 impl From<VerifyReport> for VerificationBody {
     fn from(report: VerifyReport) -> Self {
-        Self { ok: report.is_ok(), logs: report.logs.into_iter().map(Into::into).collect() }
+        Self {
+            ok: report.is_ok(),
+            tenant: report.tenant.to_string(),
+            name: report.name.unwrap_or_default(),
+            logs: report.logs.into_iter().map(Into::into).collect(),
+        }
     }
 }
 

@@ -13,6 +13,8 @@ impl From<WhoAmI> for WhoAmIBody {
             agent: NamedBody { id: agent.0.to_string(), name: agent.1 },
             role: who.role.as_str(),
             limits: who.allowance.into(),
+            holds: who.holds.into_iter().map(Into::into).collect(),
+            suspended: who.suspended.map(Into::into),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::{period, texts};
 use crate::rest::dto::*;
 use tabellion_core::error::Refusal;
 use tabellion_core::gate::OnConflict;
+use tabellion_core::time::Timestamp;
 use tabellion_engine::reply::{
     Contributed, Ground, HoldReply, QuarantineReply, Quarantined, RevertQuery, Reverted, RevertedItem,
     Skipped, SuspensionReply, Verdict,
@@ -33,8 +34,8 @@ impl From<RevertedItem> for RevertedItemBody {
 }
 
 /// What of an agent's writes is taken back.
-pub(crate) fn revert_query(body: RevertBody) -> Result<RevertQuery, Refusal> {
-    let (since, until) = period(&body.since, body.until.as_deref())?;
+pub(crate) fn revert_query(now: Timestamp, body: RevertBody) -> Result<RevertQuery, Refusal> {
+    let (since, until) = period(now, &body.since, body.until.as_deref())?;
     let dry_run = body.dry_run.unwrap_or(false);
     let RevertBody { user, reason, found_false, .. } = body;
     Ok(RevertQuery { user, since, until, reason, dry_run, found_false })

@@ -147,6 +147,10 @@ pub(crate) struct ReviewBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<TimeText>, nullable = false)]
     pub(crate) decided_at: Option<String>,
+    /// Who decided, or withdrew it; nobody if time did or others bore it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<UserIdText>, nullable = false)]
+    pub(crate) decided_by: Option<String>,
 }
 
 /// One factor of a risk.

@@ -247,6 +247,8 @@ pub(crate) struct IssuedKeyBody {
     /// The secret.
     #[schema(value_type = SecretText)]
     pub(crate) key: String,
+    /// Whether the user may invoke the agent since this key was made, and not before.
+    pub(crate) granted: bool,
 }
 
 /// A credential without its secret.
@@ -309,6 +311,14 @@ pub(crate) struct WhoAmIBody {
     pub(crate) role: &'static str,
     /// How much the caller may write, and how much of it is used.
     pub(crate) limits: AllowanceBody,
+    /// Whether writes of this user through this agent are held or suspended now, why and until when.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) holds: Vec<HoldBody>,
+    /// Who suspended the agent for everybody, when and why, if it may not write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) suspended: Option<SuspensionBody>,
 }
 
 /// How much a user may write through an agent. It is told to the two of them alone.

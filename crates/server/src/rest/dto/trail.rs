@@ -46,7 +46,7 @@ pub(crate) struct AuditRowBody {
     pub(crate) outcome: String,
     /// What it concerned.
     pub(crate) ids: Vec<String>,
-    /// Why, for what moderators do and what is done about agents and items.
+    /// Why, where a reason was given; not to others for what a user keeps to themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
     /// For auditors, where a reason is given and one item is concerned: who contributed that.
@@ -58,7 +58,7 @@ pub(crate) struct AuditRowBody {
     pub(crate) request_id: Option<String>,
     /// The access epoch under which it was decided.
     pub(crate) epoch: u64,
-    /// The sharing policies that held for it.
+    /// The sharing policies that held for it, or the policy that it set or removed.
     pub(crate) policies: Vec<AuditPolicyBody>,
     /// Whether they changed what was kept or sent.
     pub(crate) transformed: bool,
@@ -95,6 +95,11 @@ pub(crate) struct AuditPolicyBody {
 pub(crate) struct VerificationBody {
     /// Whether nothing is wrong.
     pub(crate) ok: bool,
+    /// The tenant.
+    #[schema(value_type = TenantIdText)]
+    pub(crate) tenant: String,
+    /// Its name.
+    pub(crate) name: String,
     /// Both logs.
     pub(crate) logs: Vec<LogReportBody>,
 }

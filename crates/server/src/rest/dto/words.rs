@@ -92,8 +92,8 @@ text_type! {
     CodeText, "Code", text().pattern(Some("^[A-Z_]+$")).description(Some("a row of the registry of refusals"));
     KeptStateWord, "KeptState", one_of(["deferred", "refused"].into_iter());
     ReviewStateWord, "ReviewState", one_of(ReviewState::ALL.iter().map(|word| word.as_str()));
-    ReviewFilterWord, "ReviewFilter", one_of(ReviewState::ALL.iter().map(|word| word.as_str()).chain(["archived"]))
-        .description(Some("how reviews stand; `archived`: what is kept apart for 90 days or more, which no other list has"));
+    ReviewFilterWord, "ReviewFilter", one_of(ReviewState::ALL.iter().map(|word| word.as_str()).chain(["archived", "all"]))
+        .description(Some("how reviews stand; `archived`: what is kept apart for 90 days or more, which no other list has; `all`: however they stand, as without it"));
     HoldWord, "Hold", one_of(Hold::ALL.iter().map(|word| word.as_str()));
     DecisionWord, "Decision", one_of(Decision::ALL.iter().map(|word| word.as_str()));
     PolicyNameText, "PolicyName", text().pattern(Some("^[a-z0-9_.-]{1,64}$"));

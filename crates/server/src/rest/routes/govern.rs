@@ -234,5 +234,5 @@ async fn revert_agent(
     id: &str,
     AdminBody(body): AdminBody<RevertBody>,
 ) -> Answer<RevertedBody> {
-    Ok(Json(app.engine().revert(call, id, revert_query(body)?).await?.into()))
+    Ok(Json(app.engine().revert(call, id, revert_query(app.engine().now(), body)?).await?.into()))
 }

@@ -16,11 +16,17 @@ use tabellion_engine::reply::AuditQuery;
 
 /// Read the trail
 ///
-/// Newest first. Users read their own rows; auditors and admins all of them, with `lsn`.
+/// Newest first. Users read their own rows; auditors and admins all of them, with `lsn`. A page may be empty and have a next one:
+/// the server looks at 65,536 rows for each.
 #[utoipa::path(
     get, path = "/v1/audit", tag = "trail",
     params(
         ("action" = Option<String>, Query, description = "only this action", nullable = false),
+        ("user" = Option<String>, Query, description = "only what this user did, by name or id", nullable = false),
+        ("agent" = Option<String>, Query, description = "only what was done through this agent, by name or id", nullable = false),
+        ("item" = Option<String>, Query, description = "only what concerned this item, or what else has this id", nullable = false),
+        ("since" = Option<String>, Query, description = "only from this time on: RFC 3339, a date, `yesterday`, `2 days ago`, P2D (so long ago)", nullable = false),
+        ("until" = Option<String>, Query, description = "only before this time, named likewise", nullable = false),
         ("limit" = Option<u64>, Query, description = "at most this many", nullable = false, minimum = 1, maximum = 500),
         ("cursor" = Option<TokenText>, Query, description = "where the page before said to go on", nullable = false),
     ),
@@ -33,6 +39,11 @@ pub(crate) async fn read_audit(
 ) -> Answer<AuditBody> {
     let query = AuditQuery {
         action: params.text("action"),
+        user: params.text("user"),
+        agent: params.text("agent"),
+        item: params.text("item"),
+        since: params.text("since"),
+        until: params.text("until"),
         limit: params.number("limit"),
         cursor: params.text("cursor"),
     };

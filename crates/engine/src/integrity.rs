@@ -52,6 +52,10 @@ impl Survey {
     }
 }
 
+/// How a backup comes back that is no copy of files.
+const BY_EXPORT: &str =
+    "; a backup that `tabellion export` made comes back whole: `tabellion restore --from FILE --data NEWDIR`";
+
 /// Looks at a whole data directory. `master` is the master key, if it is given from outside the directory.
 pub(crate) fn survey(dir: &DataDir, master: Option<&Secret>, access: Access) -> Survey {
     let mut found = Survey::default();
@@ -69,6 +73,12 @@ pub(crate) fn survey(dir: &DataDir, master: Option<&Secret>, access: Access) -> 
             ),
             false => restore.clone(),
         };
+    }
+    for fault in found.faults.iter_mut().filter(|fault| fault.is_of_data()) {
+        // A mended command line of a restore that was broken off needs no second one.
+        if !fault.way_out.contains("tabellion restore") {
+            fault.way_out.push_str(BY_EXPORT);
+        }
     }
     found
 }

@@ -7,8 +7,10 @@
 //! id bytes), kind 2 is a chunk sealed under a key derived from the tenant's secret, kind 3 ends the file.
 
 mod key_file;
+mod report;
 
 pub use key_file::keys_path;
+pub use report::{ExportReport, RestoreReport};
 
 use crate::OpenError;
 use crate::fold::{self, Progress};
@@ -36,30 +38,6 @@ const MAGIC: &[u8; 8] = b"TABSNAP2";
 const MAGIC_BEFORE: &[u8; 8] = b"TABSNAP1";
 const PAGE: usize = 1_000;
 const FRAME_MAX: u32 = 512 * 1024 * 1024;
-
-/// What an export wrote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ExportReport {
-    /// Tenants in it.
-    pub tenants: u64,
-    /// Entries in it.
-    pub entries: u64,
-    /// Writes in it that wait to be committed, or were refused.
-    pub kept: u64,
-    /// Bytes of the file.
-    pub bytes: u64,
-}
-
-/// What a restore wrote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RestoreReport {
-    /// Tenants restored.
-    pub tenants: u64,
-    /// Entries restored.
-    pub entries: u64,
-    /// Writes restored that wait to be committed, or were refused.
-    pub kept: u64,
-}
 
 #[derive(minicbor::Encode, minicbor::Decode)]
 enum Chunk {
@@ -162,9 +140,26 @@ pub(crate) fn export(
         secrets.push(serde_json::json!({"tenant": source.tenant.to_string(), "secrets": rows}));
     }
     let keys = serde_json::json!({"master": master.map(|master| hex(master.as_bytes())), "tenants": secrets});
-    write_private(&keys_path(out), keys.to_string().as_bytes()).map_err(failed)?;
-    // Made private before the first byte; replaced whole is not possible for a file of this size, so it ends with a frame
-    // that a reader insists on.
+    // Under their own names only when both are whole: an export that fails leaves nothing, and what was there before.
+    let unfinished = out.with_added_extension("unfinished");
+    let written = write_snapshot(sources, &unfinished, entropy, progress);
+    let named = written.and_then(|report| {
+        write_private(&keys_path(out), keys.to_string().as_bytes()).map_err(failed)?;
+        std::fs::rename(&unfinished, out).map_err(failed).map(|()| report)
+    });
+    named.inspect_err(|_| {
+        let _already_gone = std::fs::remove_file(&unfinished);
+    })
+}
+
+fn write_snapshot(
+    sources: &[Source],
+    out: &Path,
+    entropy: &dyn Entropy,
+    progress: Progress<'_>,
+) -> Result<ExportReport, OpenError> {
+    let failed = |error: std::io::Error| OpenError::new(format!("{}: {error}", out.display()));
+    // Made private before the first byte.
     write_private(out, MAGIC).map_err(failed)?;
     let file = File::options().append(true).open(out).map_err(failed)?;
     let mut writer =
@@ -421,7 +416,7 @@ impl SnapshotReader {
         master: &Secret,
         progress: &mut dyn FnMut(u64),
     ) -> Result<RestoreReport, OpenError> {
-        let mut report = RestoreReport { tenants: 0, entries: 0, kept: 0 };
+        let mut report = RestoreReport { tenants: 0, entries: 0, kept: 0, newest: Timestamp::default() };
         let mut target: Option<Target> = None;
         let mut restored = Vec::new();
         loop {
@@ -437,6 +432,8 @@ impl SnapshotReader {
                         report.entries += entries;
                         let finished = open_target.finish(data, master)?;
                         report.kept += finished.kept;
+                        let times = finished.witness.heads.iter().flatten().map(|signed| signed.head.time);
+                        report.newest = times.fold(report.newest, Timestamp::max);
                         restored.push(finished);
                         target = None;
                     }

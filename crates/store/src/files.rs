@@ -288,10 +288,15 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     name.push(".new");
     let fresh = PathBuf::from(name);
     let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&fresh)?;
-    file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&fresh, path)?;
+    let mut write = || {
+        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&fresh, path)
+    };
+    write().inspect_err(|_| {
+        let _already_gone = std::fs::remove_file(&fresh);
+    })?;
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
         _ => Ok(()),

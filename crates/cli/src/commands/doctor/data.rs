@@ -175,22 +175,25 @@ fn tenant_checks(dir: &DataDir, tenant: TenantId, master: Option<&Secret>, now: 
     let mut checks = Vec::new();
     let keys =
         master.and_then(|master| match KeyStore::open_read_only(&dir.key_store(tenant), tenant, master) {
-            Ok(keys) => {
-                checks.push(Check::ok("keys", format!("the key store of {tenant} opens")));
-                Some(keys)
-            }
+            Ok(keys) => Some(keys),
             Err(error) => {
-                let mend = "restore keys/ from its backup, and TABELLION_MASTER_KEY if it gave the key";
+                let mend = "restore keys/ from its backup, and TABELLION_MASTER_KEY if it gave the key; a backup that `tabellion export` made comes back whole: `tabellion restore --from FILE --data NEWDIR`";
                 checks.push(Check::fail("keys", format!("{tenant}: {error}"), mend));
                 None
             }
         });
     match SqliteStore::open_read_only(&dir.log(tenant)) {
         Ok(store) => {
-            for log in LogName::ALL {
-                checks.push(head(&store, tenant, log, keys.as_ref(), now));
+            let name = keys.as_ref().and_then(|keys| offline::tenant_name(&store, keys, tenant));
+            let label = name.map_or_else(|| tenant.to_string(), |name| format!("{name} ({tenant})"));
+            let of = Named { tenant, label: &label };
+            if keys.is_some() {
+                checks.push(Check::ok("keys", format!("the key store of {label} opens")));
             }
-            checks.push(checkpoint(dir, tenant, store.size(LogName::Memory).unwrap_or(0), now));
+            for log in LogName::ALL {
+                checks.push(head(&store, &of, log, keys.as_ref(), now));
+            }
+            checks.push(checkpoint(dir, &of, store.size(LogName::Memory).unwrap_or(0), now));
         }
         Err(error) => {
             let mend = "restore it: `tabellion restore --from FILE --data NEWDIR`";
@@ -200,17 +203,17 @@ fn tenant_checks(dir: &DataDir, tenant: TenantId, master: Option<&Secret>, now: 
     checks
 }
 
-/// Whether the newest head fits the log and is signed. `verify` looks at every entry; this does not.
-fn head(
-    store: &SqliteStore,
+/// A tenant, and what it is called where its keys open that.
+struct Named<'a> {
     tenant: TenantId,
-    log: LogName,
-    keys: Option<&KeyStore>,
-    now: Timestamp,
-) -> Check {
+    label: &'a str,
+}
+
+/// Whether the newest head fits the log and is signed. `verify` looks at every entry; this does not.
+fn head(store: &SqliteStore, of: &Named<'_>, log: LogName, keys: Option<&KeyStore>, now: Timestamp) -> Check {
     let bad = |found: String| {
         let mend = "`tabellion verify --data DIR` says which entry is wrong; `tabellion restore` brings a backup back";
-        Check::fail("log", format!("{} log of {tenant}: {found}", log.as_str()), mend)
+        Check::fail("log", format!("{} log of {}: {found}", log.as_str(), of.label), mend)
     };
     let read = || -> Result<_, StoreError> {
         let Some(signed) = store.latest_head(log)? else { return Ok(None) };
@@ -228,13 +231,14 @@ fn head(
     if size > signed.head.size {
         return bad(format!("{size} entries, and the newest head covers {}", signed.head.size));
     }
-    if keys.is_some_and(|keys| !keys.signing_key().verifying_key().confirms(tenant, log, &signed)) {
+    if keys.is_some_and(|keys| !keys.signing_key().verifying_key().confirms(of.tenant, log, &signed)) {
         return bad("the newest head is not signed by the key of this tenant".into());
     }
     if signed.head.time.as_micros() > now.as_micros().saturating_add(AHEAD_MAX_US) {
         let found = format!(
-            "{} log of {tenant}: its newest entry is of {}, later than now",
+            "{} log of {}: its newest entry is of {}, later than now",
             log.as_str(),
+            of.label,
             signed.head.time
         );
         return Check::warn(
@@ -243,11 +247,11 @@ fn head(
             "set the clock of this machine; until then new entries get that time too",
         );
     }
-    Check::ok("log", format!("{} log of {tenant}: {size} entries, the newest head fits", log.as_str()))
+    Check::ok("log", format!("{} log of {}: {size} entries, the newest head fits", log.as_str(), of.label))
 }
 
-fn checkpoint(dir: &DataDir, tenant: TenantId, entries: u64, now: Timestamp) -> Check {
-    let path = dir.checkpoint(tenant);
+fn checkpoint(dir: &DataDir, of: &Named<'_>, entries: u64, now: Timestamp) -> Check {
+    let (path, tenant) = (dir.checkpoint(of.tenant), of.label);
     let age_s = path.metadata().ok().and_then(|metadata| {
         let modified = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
         Some((now.as_micros() / 1_000_000).saturating_sub(modified.as_secs()))

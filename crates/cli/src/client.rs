@@ -4,13 +4,14 @@
 
 use crate::failure::Failure;
 use crate::trust_store;
+use anyhow::bail;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tabellion_server::readable::{Readable, ids_in, is_short_id, short_ids_in};
-use ureq::http::{Request, Response};
+use ureq::http::{Request, Response, Uri};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
@@ -109,6 +110,12 @@ impl Client {
     /// A client of the server at this address.
     pub(crate) fn new(url: &str, key: Option<String>, ca_cert: Option<&Path>) -> anyhow::Result<Self> {
         let url = with_scheme(url);
+        if let Some(wrong) = wrong_address(&url) {
+            bail!(
+                "`{url}` is no address of a server ({wrong}): write --url or TABELLION_URL as {DEFAULT_URL} or https://HOST:PORT, \
+                 or leave both out for {DEFAULT_URL}"
+            );
+        }
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -275,8 +282,20 @@ fn target(url: &str, path: &str, query: &[(&str, String)]) -> String {
 }
 
 fn with_scheme(url: &str) -> String {
-    let url = url.trim_end_matches('/');
-    if url.contains("://") { url.to_owned() } else { format!("http://{url}") }
+    let bare = url.trim_end_matches('/');
+    if url.contains("://") { bare.to_owned() } else { format!("http://{bare}") }
+}
+
+/// What is wrong with an address that nothing can be sent to.
+fn wrong_address(url: &str) -> Option<&'static str> {
+    let Some((scheme, host)) = url.split_once("://") else { return Some("it has no scheme") };
+    let is_uri = url.parse::<Uri>().is_ok_and(|uri| uri.host().is_some_and(|host| !host.is_empty()));
+    match scheme {
+        "http" | "https" if host.is_empty() => Some("it is empty"),
+        "http" | "https" if !is_uri => Some("it cannot be read"),
+        "http" | "https" => None,
+        _ => Some("it begins neither with http:// nor with https://"),
+    }
 }
 
 /// A proxy has no business between a client and a server of the same machine.
@@ -311,5 +330,9 @@ mod tests {
                 && is_loopback("http://localhost:1")
         );
         assert!(!is_loopback("https://memory.example"));
+        for wrong in ["", "ftp://a", "http://", "http://a b", "https://:7600"] {
+            assert!(wrong_address(&with_scheme(wrong)).is_some(), "{wrong}");
+        }
+        assert_eq!(wrong_address("http://[::1]:7600"), None);
     }
 }

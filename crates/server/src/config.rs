@@ -10,21 +10,26 @@ mod chat;
 mod governance;
 mod identity;
 mod misread;
+mod names;
 mod orchestrator;
 mod secrets;
 mod sharing;
+mod tls;
 
 pub use advisers::{Gate, JudgeModels};
 pub use calibration::{Calibration, CalibrationMode};
 pub use governance::{Governance, GovernanceFlags, WritePolicy};
 pub use identity::Identity;
+pub use names::address;
 pub use orchestrator::{Orchestrator, ResourceAt, ResourceKind};
 pub use secrets::Secrets;
 pub use sharing::{ScribeModel, Sharing};
+pub use tls::{Tls, TlsFlags};
 
 use crate::models::{Embedding, Provider};
 use figment::Figment;
 use figment::providers::{Env, Format, Serialized, Toml};
+use names::is_setting;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -39,9 +44,6 @@ const ENV_PREFIX: &str = "TABELLION_";
 
 /// The engine refuses a shorter one too, but cannot say where it came from.
 const ADMIN_KEY_CHARS_MIN: usize = 16;
-
-/// Names of the environment that are settings; others, such as `TABELLION_URL`, are of other programs.
-const SECTIONS: &str = "data listen tls log audit identity embedding governance calibration sharing orchestrator resources limits mcp shutdown";
 
 /// What could not be read or would not work, and what to set instead.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +101,7 @@ pub struct Config {
     /// The data directory.
     pub data: PathBuf,
     /// Address and port; port 0 lets the system choose.
+    #[serde(deserialize_with = "names::listen")]
     pub listen: SocketAddr,
     /// Certificate and key.
     pub tls: Tls,
@@ -129,16 +132,6 @@ pub struct Config {
     /// Whether time stands still until `POST /v1/test-clock` sets it. A flag alone can turn this on.
     #[serde(skip)]
     pub test_clock: bool,
-}
-
-/// Certificate and key, as PEM files; empty for none.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Tls {
-    /// The certificate and those that vouch for it.
-    pub cert: PathBuf,
-    /// Its private key.
-    pub key: PathBuf,
 }
 
 /// What is logged, and how.
@@ -298,16 +291,6 @@ impl EmbeddingFlags {
     }
 }
 
-/// What the command line says of TLS.
-#[derive(Debug, Clone, Default, Serialize)]
-#[expect(missing_docs, reason = "as for Flags")]
-pub struct TlsFlags {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cert: Option<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<PathBuf>,
-}
-
 /// What the command line says of logs.
 #[derive(Debug, Clone, Default, Serialize)]
 #[expect(missing_docs, reason = "as for Flags")]
@@ -316,12 +299,6 @@ pub struct LogFlags {
     pub format: Option<LogFormat>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<LogLevel>,
-}
-
-impl TlsFlags {
-    const fn is_empty(&self) -> bool {
-        self.cert.is_none() && self.key.is_none()
-    }
 }
 
 impl LogFlags {
@@ -433,30 +410,16 @@ impl Config {
         self.limits.check()
     }
 
+    /// Tells what of this configuration and of the environment is probably not what was meant.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        names::unknown_variables().into_iter().chain(self.tls.warning()).collect()
+    }
+
     pub(crate) const fn audit_reads(&self) -> AuditReads {
         match self.audit.reads {
             Reads::Async => AuditReads::Async,
             Reads::Sync => AuditReads::Sync,
-        }
-    }
-}
-
-fn is_setting(key: &str) -> bool {
-    let section = key.split_once("__").map_or(key, |(section, _)| section);
-    SECTIONS.split(' ').any(|known| known.eq_ignore_ascii_case(section))
-}
-
-impl Tls {
-    /// Certificate and key, if there are any.
-    ///
-    /// # Errors
-    /// When one is set without the other.
-    pub fn files(&self) -> Result<Option<(&Path, &Path)>, ConfigError> {
-        match (self.cert.as_os_str().is_empty(), self.key.as_os_str().is_empty()) {
-            (true, true) => Ok(None),
-            (false, false) => Ok(Some((&self.cert, &self.key))),
-            (true, false) => Err(ConfigError::HalfTls("tls.cert")),
-            (false, true) => Err(ConfigError::HalfTls("tls.key")),
         }
     }
 }
@@ -567,15 +530,6 @@ mod tests {
         let error = Config::load(Some(&file), &Flags::default()).unwrap_err().to_string();
         assert!(error.contains("k_mux"), "{error}");
         assert!(matches!(Config::load(Some(Path::new("nowhere.toml")), &flags), Err(ConfigError::NoFile(_))));
-    }
-
-    #[test]
-    fn settings_are_told_from_other_variables() {
-        for (key, expected) in
-            [("LIMITS__K_MAX", true), ("listen", true), ("URL", false), ("ADMIN_KEY", false)]
-        {
-            assert_eq!(is_setting(key), expected, "{key}");
-        }
     }
 
     #[test]

@@ -5,6 +5,11 @@
 
 use axum_server::accept::Accept;
 use axum_server::tls_rustls::RustlsConfig;
+use rustls::RootCertStore;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use std::io;
 use std::path::Path;
 use std::pin::Pin;
@@ -29,6 +34,27 @@ pub(crate) async fn tls(cert: &Path, key: &Path) -> io::Result<RustlsConfig> {
     RustlsConfig::from_pem_file(cert, key).await.map_err(|error| {
         let files = format!("TLS with certificate {} and key {}: {error}", cert.display(), key.display());
         io::Error::new(error.kind(), files)
+    })
+}
+
+/// Says what is wrong with a certificate that clients may not accept of a server although it can be read: that of an authority.
+pub(crate) fn authority_in_place_of_server(cert: &Path, key: &Path) -> Option<String> {
+    let chain: Vec<_> = CertificateDer::pem_file_iter(cert).ok()?.collect::<Result<_, _>>().ok()?;
+    let (own, others) = chain.split_first()?;
+    let mut roots = RootCertStore::empty();
+    roots.add(own.clone()).ok()?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().ok()?;
+    let name = ServerName::try_from("localhost").ok()?;
+    let refused = verifier.verify_server_cert(own, others, &name, &[], UnixTime::now()).err()?;
+    format!("{refused:?}").contains("CaUsedAsEndEntity").then(|| {
+        let (cert, key) = (cert.display(), key.display());
+        format!(
+            "the certificate {cert} is that of an authority (CA:TRUE), and strict clients, `tabellion` among them, accept none such \
+             of a server; make one for the server: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
+             -days 365 -keyout {key} -out {cert} -subj /CN=localhost -addext basicConstraints=critical,CA:FALSE \
+             -addext subjectAltName=DNS:localhost,IP:127.0.0.1"
+        )
     })
 }
 

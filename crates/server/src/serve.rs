@@ -109,6 +109,7 @@ pub async fn serve_until(
     config.check()?;
     logs::start(config.log);
     metrics::start();
+    config.warnings().iter().for_each(|warning| tracing::warn!("{warning}"));
     let tls = match config.tls.files()? {
         Some((cert, key)) => Some(intake::tls(cert, key).await?),
         None => None,
@@ -137,7 +138,9 @@ pub async fn serve_until(
     if !told_early {
         let _set_once = front.set(router(Arc::clone(&app), &config));
         tracing::info!(%address, "ready");
-        let _nobody_waits = ready.send(Ready { address, first_start, warnings: app.engine().warnings() });
+        let mut warnings = app.engine().warnings();
+        warnings.extend(config.warnings());
+        let _nobody_waits = ready.send(Ready { address, first_start, warnings });
         tokio::select! {
             ended = &mut listening => broke_off = Some(ended),
             () = &mut told => {}

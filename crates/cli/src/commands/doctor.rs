@@ -124,15 +124,19 @@ fn show(checks: &[Check], context: &Context) -> anyhow::Result<()> {
 
 /// Whether a server would start with this configuration.
 fn config(path: &Path) -> Check {
-    let looked = || -> anyhow::Result<()> {
+    let looked = || -> anyhow::Result<Vec<String>> {
         let config = Config::load(Some(path), &Flags::default())?;
         config.check()?;
         tabellion_server::check_tls(&config)?;
         Secrets::from_env()?;
-        Ok(())
+        Ok(config.warnings())
     };
     match looked() {
-        Ok(()) => Check::ok("config", format!("a server starts with {}", path.display())),
+        Ok(warnings) if !warnings.is_empty() => {
+            let mend = "a server starts with it all the same; mend it, or see that it is meant so";
+            Check::warn("config", warnings.join("\n"), mend)
+        }
+        Ok(_) => Check::ok("config", format!("a server starts with {}", path.display())),
         Err(error) => {
             let mend = format!(
                 "mend {}; `tabellion config` prints one with every setting explained",

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tabellion_server::config::{
-    EmbeddingFlags, GovernanceFlags, LogFlags, LogFormat, LogLevel, TlsFlags, WritePolicy,
+    EmbeddingFlags, GovernanceFlags, LogFlags, LogFormat, LogLevel, TlsFlags, WritePolicy, address,
 };
 use tabellion_server::models::Provider;
 use tabellion_server::{Config, Flags, Secrets};
@@ -35,7 +35,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Address and port; port 0 lets the system choose (default: 127.0.0.1:7600)
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
     /// The configuration file; `tabellion config` prints one
     #[arg(long, value_name = "FILE")]

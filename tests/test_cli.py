@@ -159,7 +159,7 @@ def test_import_names_the_lines_that_were_rejected(cli, tmp_path):
     assert (again["committed"], again["replayed"], again["rejected"]) == (0, 2499, 2)
     assert [rejection["line"] for rejection in again["rejections"]] == [1204, 2002]
     assert cli.json("import", "-", stdin='{"text":"one more"}\n') == {
-        "committed": 1, "replayed": 0, "deferred": 0, "deferrals": [], "rejected": 0, "rejections": []}
+        "committed": 1, "replayed": 0, "superseded": 0, "deferred": 0, "deferrals": [], "rejected": 0, "rejections": []}
     long = '{"text":"' + "x" * (1 << 20) + '"}\n{"text":"after the long one"}\n'
     assert cli.json("import", "-", stdin=long, code=1)["rejections"][0]["line"] == 1
 

@@ -264,7 +264,8 @@ fn show_outcome(context: &Context, reply: &Reply) -> anyhow::Result<ExitCode> {
 fn ended(value: &Value) -> Sheet {
     let against = rows(value, "contradictions");
     let replaced = rows(value, "superseded");
-    if against.is_empty() && replaced.is_empty() {
+    let copy = field(value, "shared_id");
+    if against.is_empty() && replaced.is_empty() && copy.is_empty() {
         let mut sheet = Sheet::new([("status", Kind::State), ("id", Kind::Word), ("version", Kind::Word)]);
         sheet.row([field(value, "status"), field(value, "id"), field(value, "version")]);
         return sheet;
@@ -273,6 +274,7 @@ fn ended(value: &Value) -> Sheet {
     for name in ["status", "id", "version"] {
         sheet.fact(name, field(value, name));
     }
+    sheet.fact("shared as", copy);
     for one in against {
         sheet.fact("contradicts", with_text(one));
     }

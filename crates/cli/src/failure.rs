@@ -134,9 +134,14 @@ impl Failure {
     fn kept(&self) -> Option<String> {
         let Self::Refused { refusal, .. } = self else { return None };
         let id = refusal.get("refusal_id").and_then(Value::as_str)?;
-        Some(format!(
-            "the write is kept: `tabellion writes show {id}`, and `tabellion writes reopen {id}` tries it again"
-        ))
+        let kept = format!("the write is kept: `tabellion writes show {id}`");
+        // What breaks a rule of its form breaks it again, however often it is tried.
+        let is_misformed = refusal.get("gate").and_then(Value::as_str) == Some("schema");
+        Some(if is_misformed {
+            kept
+        } else {
+            format!("{kept}, and `tabellion writes reopen {id}` tries it again")
+        })
     }
 }
 
@@ -227,13 +232,16 @@ const HINTS: &[(&str, &str)] = &[
         "leave out that --resource, or have an admin grant it: `tabellion grant ar AGENT RESOURCE`",
     ),
     ("NOT_CONTRIBUTOR", "another user contributed this item; write one of your own"),
-    ("SHARING_OFF", "leave --tier out, or say --tier private"),
+    (
+        "SHARING_OFF",
+        "leave --tier out, or say --tier private; an admin turns sharing on: `tabellion policy set share-all --kind write_shared --share on`",
+    ),
     (
         "NOT_FOUND",
         "`tabellion list` shows the items that this key can see; `tabellion history ID` also those retracted",
     ),
     ("LAST_ADMIN", "`tabellion user role NAME admin` makes another user an admin first"),
-    ("USER_DISABLED", "`tabellion user enable NAME` lets the user act again"),
+    ("USER_DISABLED", "an admin lets the user act again: `tabellion user enable NAME`"),
     ("NAME_CONFUSABLE", "choose a name that looks different; the `list` command shows those in use"),
     ("NAME_TAKEN", "choose another name; the `list` command shows those in use"),
     (
@@ -277,7 +285,7 @@ const HINTS: &[(&str, &str)] = &[
     ("WRITE_BUDGET_EXCEEDED", "start another session, or use `tabellion import`"),
     (
         "WRITES_SUSPENDED",
-        "`tabellion agent list` says why; `tabellion agent resume NAME` lets the agent write again",
+        "`tabellion whoami` with this key says why; an admin lets the agent write again: `tabellion agent resume NAME --reason …`",
     ),
     ("EVIDENCE_INSUFFICIENT", "add --evidence whose excerpt holds the words of the statement"),
     ("EVIDENCE_AUTHORITY_LOW", "cite sources that count more, or write to a lower --layer"),
@@ -318,12 +326,32 @@ const HINTS: &[(&str, &str)] = &[
 const NOT_FOUND: &[(&str, &str)] = &[
     ("review", "`tabellion review list --state all` shows those that this key can see"),
     ("write", "`tabellion writes list` shows those that are kept for this key"),
-    ("agent", "`tabellion agent list` shows the agents of this tenant"),
-    ("user", "`tabellion user list` shows the users of this tenant"),
-    ("resource", "`tabellion resource list` shows the resources of this tenant"),
-    ("role", "`tabellion role list` shows the roles of this tenant"),
-    ("key", "`tabellion key list` shows the keys of this tenant"),
-    ("policy", "`tabellion policy list` shows the policies of this tenant"),
+    ("edge", "an admin or auditor sees the edges that stand: `tabellion edge list`"),
+    (
+        "resource",
+        "an admin sees the resources of this tenant (`tabellion resource list`) and who may use them (`tabellion edge list`)",
+    ),
+    ("agent", "an admin sees the agents of this tenant: `tabellion agent list`"),
+    ("user", "an admin sees the users of this tenant: `tabellion user list`"),
+    ("role", "an admin or auditor sees the roles of this tenant: `tabellion role list`"),
+    ("key", "an admin sees the keys of this tenant: `tabellion key list`"),
+    ("policy", "`tabellion policy list` shows the policies that this key can see"),
+];
+
+/// What helps where a thing does not stand as it would have to, by what the message calls it; else it is about a version.
+const NOT_THE_HEAD: &[(&str, &str)] = &[
+    (
+        "edge",
+        "`tabellion role unassign ROLE MEMBER` takes the role away; `tabellion role list` shows what it brings",
+    ),
+    (
+        "role",
+        "`tabellion role list` shows which role includes it; set that one without it first: `tabellion role set`",
+    ),
+    (
+        "quarantine",
+        "a moderator sees what is in quarantine: `tabellion list --quarantined --moderate REASON`",
+    ),
 ];
 
 fn hint_of(code: &str, with_key: bool, refusal: &Value) -> Option<String> {
@@ -343,12 +371,27 @@ fn hint_of(code: &str, with_key: bool, refusal: &Value) -> Option<String> {
         return Some(hint);
     }
     let message = refusal.get("message").and_then(Value::as_str).unwrap_or_default();
-    if let Some((_, hint)) = NOT_FOUND.iter().find(|(what, _)| code == "NOT_FOUND" && message.contains(what))
-    {
+    let by_message = match code {
+        "NOT_FOUND" => NOT_FOUND,
+        "NOT_THE_HEAD" => NOT_THE_HEAD,
+        _ => &[],
+    };
+    if let Some((_, hint)) = by_message.iter().find(|(what, _)| message.contains(what)) {
         return Some((*hint).to_owned());
+    }
+    let is_cursor = |fault: &Value| field_of(fault, "path").ends_with("/cursor");
+    if code == "TOKEN_INVALID" && faults_of(refusal).iter().any(is_cursor) {
+        return Some(
+            "leave --cursor out to begin with the first page; a cursor holds for its own listing and key"
+                .to_owned(),
+        );
     }
     let request_id = refusal.get("request_id").and_then(Value::as_str).unwrap_or("unknown");
     HINTS.iter().find(|(known, _)| *known == code).map(|(_, hint)| hint.replace("{request_id}", request_id))
+}
+
+fn field_of<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The values of --on-conflict that would help here, as the server names them; nothing if it names none.

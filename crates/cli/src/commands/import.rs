@@ -35,7 +35,8 @@ const SHOWN_MAX: usize = 100;
 Examples:
   tabellion import items.ndjson
   jq -c '.[]' items.json | tabellion import -
-  tabellion import memories.json --format mem0      what Mem0's get_all or an export gives
+  tabellion import memories.json --format mem0                   what Mem0's get_all or an export gives
+  tabellion import memories.json --format mem0 --user-id ana     those of one of its users
 
 A line: {\"text\":\"Port 8080 serves the API\",\"key\":\"API port\",\"layer\":\"semantic\"}")]
 pub(crate) struct Import {
@@ -44,6 +45,9 @@ pub(crate) struct Import {
     /// What the file holds: lines of this server's own form, or memories as Mem0 gives them
     #[arg(long, default_value = "lines", value_parser = ["lines", "mem0"])]
     format: String,
+    /// Of a file of Mem0 with memories of several users: import those of this one
+    #[arg(long, value_name = "ID")]
+    user_id: Option<String>,
 }
 
 /// What became of the lines.
@@ -51,6 +55,7 @@ pub(crate) struct Import {
 struct Tally {
     committed: u64,
     replayed: u64,
+    superseded: u64,
     deferred: Vec<Unwritten>,
     rejected: Vec<Unwritten>,
 }
@@ -63,6 +68,9 @@ struct Unwritten {
 }
 
 pub(super) fn run(args: &Import, context: &Context) -> anyhow::Result<ExitCode> {
+    if args.user_id.is_some() && args.format != "mem0" {
+        bail!("--user-id chooses among the users of a file of Mem0: say --format mem0");
+    }
     let client = context.client()?;
     let (input, bytes): (Box<dyn BufRead>, u64) = if args.file.as_os_str() == "-" {
         (Box::new(std::io::stdin().lock()), 0)
@@ -71,8 +79,10 @@ pub(super) fn run(args: &Import, context: &Context) -> anyhow::Result<ExitCode> 
         let bytes = file.metadata().map_or(0, |metadata| metadata.len());
         (Box::new(BufReader::new(file)), bytes)
     };
-    let input: Box<dyn BufRead> =
-        if args.format == "mem0" { Box::new(Cursor::new(mem0::lines(input)?)) } else { input };
+    let input: Box<dyn BufRead> = match args.format.as_str() {
+        "mem0" => Box::new(Cursor::new(mem0::lines(input, args.user_id.as_deref())?)),
+        _ => input,
+    };
     let mut lines = Lines::of(input, LINE_BYTES_MAX);
     let mut progress = Progress::of_bytes("importing");
     let mut tally = Tally::default();
@@ -146,7 +156,10 @@ impl Tally {
     /// Counts a result; gives the line back if it should be sent again.
     fn take(&mut self, line: Line, result: Value, may_repeat: bool) -> Option<Line> {
         match (result.get("status").and_then(Value::as_str), result.get("code").and_then(Value::as_str)) {
-            (Some("committed" | "merged"), _) => self.committed += 1,
+            (Some("committed" | "merged"), _) => {
+                self.committed += 1;
+                self.superseded += super::rows(&result, "superseded").len() as u64;
+            }
             (Some("already_committed"), _) => self.replayed += 1,
             (Some("deferred"), _) => self.deferred.push(Unwritten { line: line.number, refusal: result }),
             (_, Some("OVERLOADED" | "RATE_LIMITED" | "TIMEOUT" | "DEFERRALS_FULL")) if may_repeat => {
@@ -162,7 +175,7 @@ fn show(tally: &Tally, context: &Context) -> anyhow::Result<()> {
     let output = &context.output;
     if output.is_json() {
         let listed = |lines: &[Unwritten]| lines.iter().map(rejection).collect::<Vec<_>>();
-        let summary = json!({"committed": tally.committed, "replayed": tally.replayed,
+        let summary = json!({"committed": tally.committed, "replayed": tally.replayed, "superseded": tally.superseded,
                              "deferred": tally.deferred.len(), "deferrals": listed(&tally.deferred),
                              "rejected": tally.rejected.len(), "rejections": listed(&tally.rejected)});
         return Ok(output.raw_json(&summary.to_string())?);
@@ -170,11 +183,17 @@ fn show(tally: &Tally, context: &Context) -> anyhow::Result<()> {
     let mut sheet = Sheet::new([("outcome", Kind::State), ("lines", Kind::Number)]);
     sheet.row(["committed".into(), tally.committed.to_string()]);
     sheet.row(["replayed".into(), tally.replayed.to_string()]);
+    if tally.superseded > 0 {
+        sheet.row(["superseded".into(), tally.superseded.to_string()]);
+    }
     if !tally.deferred.is_empty() {
         sheet.row(["deferred".into(), tally.deferred.len().to_string()]);
     }
     sheet.row(["rejected".into(), tally.rejected.len().to_string()]);
     output.sheet(&sheet)?;
+    if tally.superseded > 0 {
+        output.line("what was superseded gave way to a newer line about the same; `tabellion history ID` still shows it")?;
+    }
     if !tally.deferred.is_empty() {
         output.line("what was deferred waits for a person (`tabellion review list`) or for its turn (`tabellion writes list`)")?;
     }

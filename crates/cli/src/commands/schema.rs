@@ -23,7 +23,10 @@ pub(crate) enum Schema {
 #[command(after_help = "\
 Examples:
   tabellion schema set --file invoice.json
-  echo '{\"kind\":\"invoice\",\"document\":{\"required\":[\"total\"]}}' | tabellion schema set --file -")]
+  echo '{\"kind\":\"invoice\",\"document\":{\"properties\":{\"fields\":{\"required\":[\"total\"]}}}}' | tabellion schema set --file -
+  tabellion write \"Invoice 7 came\" --kind invoice --field total:=120
+
+The document describes an object with kind, key, text, triple, fields and tags.")]
 pub(crate) struct Set {
     /// The schema as a JSON file; - is stdin
     #[arg(long, value_name = "FILE")]

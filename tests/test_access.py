@@ -589,7 +589,7 @@ class History:
         self.agents = [world.agent() for _ in range(4)]
         self.targets = [world.resource() for _ in range(2)]
         self.model = Model(world.chief.agent)
-        self.pairs, self.past = {}, []
+        self.pairs, self.past, self.granted = {}, [], set()
         self.earlier = world.edges()
 
     def step(self):
@@ -604,6 +604,7 @@ class History:
             terms = self.terms(now)
             world.grant(kind, source, target, **{name: rfc3339(at) for name, at in terms.items()})
             edges[source, target] = (terms.get("not_before"), terms.get("expires_at"))
+            self.granted.add((source, target))
         elif kind in ("un-ua", "un-ar"):
             edges = model.ua if kind == "un-ua" else model.ar
             if edges:
@@ -631,12 +632,17 @@ class History:
         return terms
 
     def write(self, person, agent, now):
-        """A write of a pair that may act; the key itself grants the edge the first time."""
+        """A write of a pair that may act. Its key makes the edge if there never was one, and leaves alone one that stands."""
         model, edge = self.model, (person.user, agent)
         if edge not in self.pairs:
+            _, end = model.ua.get(edge, (None, now))
+            has_ended = end is not None and end <= now
+            if has_ended and edge in self.granted:
+                self.world.grant("ua", *edge)
             self.pairs[edge] = self.world.pair(person, agent)
-            if model.ua.get(edge) != (None, None):
+            if has_ended:
                 model.ua[edge] = (None, None)
+            self.granted.add(edge)
         acts = model.holds(model.ua, edge, now) and model.status.get(agent, "active") == "active"
         status, answer, _ = self.pairs[edge].call("POST", "/v1/items", {"text": novel()})
         assert status == (201 if acts else 403), answer

@@ -513,12 +513,15 @@ def test_an_edit_that_is_too_fast_waits_and_so_does_the_review(alone):
 
 
 def test_the_author_takes_a_held_write_back(strict):
-    """GOV-6.3: withdrawn: nothing is memory, and nobody can approve it any more; taking it back twice is 409."""
+    """GOV-6.3: withdrawn by the agent or the user whose write it is: nothing is memory, and nobody can approve it any more; taking
+    it back twice is 409."""
     ana, bot = strict.pair()
     text, pending = canonical(strict, bot)
-    for other in ana, strict.agent(ana):
+    for other in strict.pair()[0], strict.agent(ana):
         other.refused("DELETE", f"/v1/reviews/{pending}", status=404, code="NOT_FOUND")
     assert bot.ask("DELETE", f"/v1/reviews/{pending}") == {"status": "withdrawn", "id": pending}
+    _, second = canonical(strict, bot)
+    assert ana.ask("DELETE", f"/v1/reviews/{second}") == {"status": "withdrawn", "id": second}
     assert ana.decides(pending)[0] == 409 and ana.review(pending)["state"] == "withdrawn" and bot.texts() == []
     bot.refused("DELETE", f"/v1/reviews/{pending}", status=409, code="REVIEW_DECIDED")
 

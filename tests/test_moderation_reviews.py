@@ -204,6 +204,42 @@ def test_what_was_moderated_waits_when_it_is_said_again(dispute):
     assert done["status"] in ("committed", "merged")
 
 
+@pytest.mark.parametrize(
+    "dress",
+    [
+        lambda lie: {"text": "Yes, it is.", "key": lie},
+        lambda lie: {"text": "See the note.", "fields": {"msg": lie}},
+        lambda lie: {"text": "See the note.", "fields": {"notes": [{"said": lie}]}},
+        lambda lie: {"text": "\u200b".join(lie)},
+        lambda lie: {"text": lie.replace("bridge", "bri\u00addge").upper()},
+        lambda lie: {"text": f"As everybody knows since the inspection of last week, {lie[:-1]}, so keep away."},
+        lambda lie: {"text": f"Is {lie[:-1]}? Yes."},
+    ],
+)
+def test_moderated_statement_waits_in_any_dress(dispute, dress):
+    """AM-8: as a key, in a field, with characters that leave no mark, within a longer statement, or asked and affirmed."""
+    lie = f"The {novel(2)} bridge is closed to lorries."
+    item = dispute.liar.commits(lie, tier="shared")["id"]
+    dispute.world.chief.ask("DELETE", f"/v1/items/{item}?reason=poison")
+    said = dress(lie)
+    assert dispute.liar.held(said.pop("text"), tier="shared", **said)["code"] == "MODERATED"
+
+
+def test_honest_statement_in_the_words_of_a_moderated_one_passes(dispute):
+    """AM-8: what names another number, name or place than a statement that was taken back is another statement, also within more."""
+    place = novel(1).capitalize()
+    lie = f"The crane 12 at {place} harbour lifts no containers."
+    item = dispute.liar.commits(lie, tier="shared")["id"]
+    dispute.world.chief.ask("DELETE", f"/v1/items/{item}?reason=false")
+    for text in (
+        lie.replace("12", "15"),
+        lie.replace(place, novel(1).capitalize()),
+        f"As the port authority says, {lie[:-1].replace('12', '17')}, until the spring.",
+        f"{place} harbour has a new gate for lorries since May.",
+    ):
+        assert dispute.liar.commits(text, tier="shared"), text
+
+
 def test_quarantined_statement_waits_until_it_is_released(dispute):
     """AM-8: the same of what is in quarantine; when that is lifted, nothing holds the statement any more."""
     lie = f"The {novel(2)} well is dry."

@@ -1,5 +1,6 @@
 //! Words as search sees them: Unicode words, folded to lower case and stemmed.
 
+use crate::rank::is_stop;
 use rust_stemmers::{Algorithm, Stemmer};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -18,6 +19,20 @@ pub const LEGIBLE: &str = "with a visible character and without NUL";
 #[must_use]
 pub fn is_legible(text: &str) -> bool {
     !text.contains('\0') && text.chars().any(is_visible)
+}
+
+/// A text without the characters that leave no mark and part no words: what is read there.
+#[must_use]
+pub fn as_read(text: &str) -> String {
+    text.chars().filter(|c| is_visible(*c) || c.is_whitespace() || c.is_control()).collect()
+}
+
+/// The stemmed words of a text that say what it is about, one after the other.
+#[must_use]
+pub fn content_words(text: &str) -> Vec<String> {
+    let mut words = words(text);
+    words.retain(|word| !is_stop(word));
+    words
 }
 
 /// Whether a character leaves a mark where it stands. Fillers and selectors of other scripts count as invisible.

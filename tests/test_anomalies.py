@@ -414,3 +414,34 @@ def test_fresh_caller_is_no_anomaly(standard):
     """AM-5: somebody new is like nobody and unlike nobody."""
     made = new_caller(standard.server)
     Caller(standard.server, made.key).write(novel())
+
+
+def test_user_ends_no_hold_that_concerns_others(alone):
+    """AM-5: who was held for what they say against what others share does not lift that themself: the refusal names who does, and a
+    reviewer of that user does."""
+    world = alone("standard")
+    _, liar, names = quarrel(world, 6)
+    for name in names:
+        liar.send(f"{name} lives in Rome.", tier="shared")
+    [hold] = holds(world, liar)
+    user, path = world.owner_of(liar), f"/v1/agents/{liar.name}:resume"
+    for body in {"reason": "mine"}, {"reason": "mine", "user": user.name}:
+        answer = user.refused("POST", path, body, status=403, code="FORBIDDEN")
+        assert all(word in answer["message"] for word in ("moderator", "admin", "reviewer", hold["until"])), answer
+    assert holds(world, liar)
+    reviewer = world.reviewer(user)
+    reviewer.refused("POST", path, {"reason": "for all"}, status=403, code="FORBIDDEN")
+    reviewer.ask("POST", path, {"reason": "looked at it", "user": user.name})
+    assert holds(world, liar) == []
+
+
+def test_user_ends_no_hold_on_what_the_pair_told_others(alone):
+    """AM-5: nor one whose signs would be about private memory, had the pair not written for others in the day before."""
+    world = alone("standard")
+    ana, bot = world.pair()
+    world.policy_set("share", kind="write_shared", scope={"user": ana.name}, share="on")
+    writer = Writer(bot)
+    bot.commits(novel(), tier="shared")
+    go_astray(world, bot, writer)
+    assert holds(world, bot)
+    ana.refused("POST", f"/v1/agents/{bot.name}:resume", {"reason": "mine"}, status=403, code="FORBIDDEN")

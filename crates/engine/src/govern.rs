@@ -2,16 +2,18 @@
 
 mod own;
 mod quarantine;
+mod resume;
 mod revert;
 mod waiting;
 
 pub(crate) use quarantine::quarantine;
-pub(crate) use revert::revert;
+pub(crate) use resume::resume;
+pub(crate) use revert::{dependents, revert};
 
+use crate::Call;
 use crate::change::checked;
 use crate::sequencer::{Objection, Proposal, Touch};
 use crate::tenant::Tenant;
-use crate::{Call, anomaly};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -23,7 +25,7 @@ use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{OnConflict, Strictness, WriteRequest, is_public_key};
 use tabellion_core::id::{AgentId, UserId};
 use tabellion_core::item::Layer;
-use tabellion_core::log::{AgentStatus, Event, Lsn, PairHold, Payload, UserAgentPair};
+use tabellion_core::log::{Event, Lsn, Payload};
 use tabellion_core::policy::{PolicyKind, SharingPolicy};
 use tabellion_core::schema::{CompiledSchema, Schema};
 use tabellion_core::view::Policy;
@@ -370,40 +372,6 @@ pub(crate) async fn suspend(
     }
 }
 
-/// Allows an agent to write again: for everybody, or only for the user whose writes are held. A person may do the latter for
-/// themselves.
-pub(crate) async fn resume(
-    tenant: &Tenant,
-    call: &Call,
-    agent: &str,
-    user: Option<&str>,
-    reason: &str,
-) -> Result<String, Refusal> {
-    let found = checked(Some(reason)).and_then(|_| to_resume(tenant, call, agent, user));
-    let (agent, user) = match found {
-        Ok(found) => found,
-        Err(refusal) => {
-            return Err(tenant.refused(call, "resume_agent", named_agent(tenant, agent), refusal).await);
-        }
-    };
-    let event = match user {
-        None => Event::AgentResumed { agent },
-        Some(user) => Event::PairReleased(UserAgentPair { user, agent }),
-    };
-    let released: Vec<PairHold> = {
-        let views = tenant.shared.views.read();
-        let held = views.holds.all(tenant.now()).map(|standing| &standing.hold);
-        held.filter(|hold| hold.agent == agent && user.is_none_or(|user| user == hold.user))
-            .cloned()
-            .collect()
-    };
-    let token = set_agent(tenant, call, agent, event, (reason, "resume_agent")).await?;
-    for hold in &released {
-        anomaly::announce(tenant, "resumed", hold);
-    }
-    Ok(token)
-}
-
 async fn set_agent(
     tenant: &Tenant,
     call: &Call,
@@ -413,49 +381,6 @@ async fn set_agent(
 ) -> Result<String, Refusal> {
     let touch = Touch::Name("agent", agent.to_string());
     set(tenant, call, event, Payload::Reason(reason.to_owned()), touch, (action, Some(reason))).await
-}
-
-/// The agent to resume, and for whom; nobody for everybody.
-fn to_resume(
-    tenant: &Tenant,
-    call: &Call,
-    agent: &str,
-    user: Option<&str>,
-) -> Result<(AgentId, Option<UserId>), Refusal> {
-    let caller = &call.caller;
-    if let Err(refusal) = caller.must(Power::Policies) {
-        let own = || {
-            let views = tenant.shared.views.read();
-            let agent = views.identity.find_agent(agent)?.id;
-            let is_own = user.is_none_or(|name| {
-                views.identity.find_user(name).is_some_and(|user| user.id == caller.user())
-            });
-            (is_own && views.holds.of(caller.user(), agent, tenant.now()).is_some()).then_some(agent)
-        };
-        let own = if caller.is_person() { own() } else { None };
-        return own.map(|agent| (agent, Some(caller.user()))).ok_or(refusal);
-    }
-    let agent = agent_id(tenant, agent)?;
-    works(tenant, agent)?;
-    let Some(name) = user else { return Ok((agent, None)) };
-    let views = tenant.shared.views.read();
-    let missing = || Refusal::new(Code::NotFound, "no such user");
-    let user = views.identity.find_user(name).ok_or_else(missing)?.id;
-    Ok((agent, Some(user)))
-}
-
-/// Refuses to resume an agent that is not stopped but at rest.
-fn works(tenant: &Tenant, agent: AgentId) -> Result<(), Refusal> {
-    let views = tenant.shared.views.read();
-    let is_retired = views.graphs.status_at(agent, views.lsn()) == AgentStatus::Retired;
-    if !is_retired || views.policies.is_suspended(agent) {
-        return Ok(());
-    }
-    let name = views.identity.agent(agent).map(|agent| agent.words.name.as_str()).unwrap_or_default();
-    let message = format!(
-        "agent {name} is retired, not suspended: `tabellion agent activate {name} --reason …` puts it back to work"
-    );
-    Err(Refusal::new(Code::AgentNotGranted, message))
 }
 
 /// The agent that an act is about, as the trail names it; nothing if there is none.

@@ -134,7 +134,7 @@ def test_a_held_write_is_shown_with_everything_a_person_needs(strict):
     assert review["item"] == {**body, "confidence": 0.8, "evidence": cited}
     expected = {
         "id": pending["pending_id"], "state": "pending", "hold": "async", "contradictions": [], "layer": "semantic",
-        "tier": "private", "owner": ana.user, "agent": bot.agent, "content_hash": content_hash(body), "overdue": False,
+        "tier": "auto", "for_others": False, "owner": ana.user, "agent": bot.agent, "content_hash": content_hash(body), "overdue": False,
         "approvals": [], "approvals_min": 1, "created_at": strict.clock.text, "proposal": {"operation": "insert"},
         "deadline": rfc3339(strict.clock.now + timedelta(hours=48)),
     }  # fmt: skip

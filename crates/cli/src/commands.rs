@@ -264,8 +264,8 @@ fn show_outcome(context: &Context, reply: &Reply) -> anyhow::Result<ExitCode> {
 fn ended(value: &Value) -> Sheet {
     let against = rows(value, "contradictions");
     let replaced = rows(value, "superseded");
-    let copy = field(value, "shared_id");
-    if against.is_empty() && replaced.is_empty() && copy.is_empty() {
+    let (copy, in_place_of) = (field(value, "shared_id"), field(value, "replaces_review"));
+    if [against, replaced].iter().all(|one| one.is_empty()) && copy.is_empty() && in_place_of.is_empty() {
         let mut sheet = Sheet::new([("status", Kind::State), ("id", Kind::Word), ("version", Kind::Word)]);
         sheet.row([field(value, "status"), field(value, "id"), field(value, "version")]);
         return sheet;
@@ -281,6 +281,7 @@ fn ended(value: &Value) -> Sheet {
     for one in replaced {
         sheet.fact("superseded", with_text(one));
     }
+    sheet.fact("in place of", in_place_of);
     sheet
 }
 
@@ -301,6 +302,7 @@ fn waiting(value: &Value) -> Sheet {
     for one in rows(value, "contradictions") {
         sheet.fact("contradicts", with_text(one));
     }
+    sheet.fact("in place of", field(value, "replaces_review"));
     if id.starts_with("rev_") {
         sheet.fact("ask", format!("tabellion review show {id}"));
         sheet.fact("decide", format!("tabellion review approve {id} --reason …   with the key of a person"));

@@ -246,7 +246,9 @@ impl Claim {
         self.owner != 0 && other.owner != 0 && self.owner != other.owner
     }
 
-    fn is_bare(&self) -> bool {
+    /// Whether it is but a value, which says nothing without the key that it answers.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
         self.statements.iter().any(|statement| statement.is(BARE))
     }
 

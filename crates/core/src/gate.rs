@@ -34,6 +34,7 @@ pub use dedup::{SEMANTIC_MIN, duplicate, is_respelt};
 pub use facts::{Approval, GateFacts, Known, Likeness, Neighbour, Twin, Weighed, Weighing};
 pub use factual::{SUPPORT_UNSEEN, authority, fact_score, support, threshold};
 pub use knowledge::KnowledgeWord;
+pub use policy::says_low_reputation;
 pub use read::{IDENTITY_FIELDS, JSON_DEPTH_MAX, read_write};
 pub use recheck::{Reweighed, recheck};
 pub use relation::{RELATIONS_MAX, read_relation, relation_refused};

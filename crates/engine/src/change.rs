@@ -119,9 +119,13 @@ pub(crate) async fn change(
             Err(refusal) => return Err(tenant.refused(call, action, named(id), refusal).await),
         };
         let (status, item, version) = (planned.status, planned.item, planned.version);
+        let withdrawn = planned.withdrawn();
         let proposal = planned.proposal(tenant, call, action, reason.as_deref());
         match tenant.sequencer.propose(proposal).await {
             Ok(committed) => {
+                if !matches!(change, Change::Revert(..)) {
+                    flag_what_rests_on(tenant, &withdrawn).await;
+                }
                 return Ok(Changed {
                     status,
                     id: item,
@@ -151,7 +155,27 @@ struct Plan {
     drafts: Vec<Draft>,
 }
 
+/// Flags what rests on versions that were taken back. Where that fails, the next round of verifying does it.
+async fn flag_what_rests_on(tenant: &Tenant, withdrawn: &[VersionId]) {
+    if !withdrawn.is_empty()
+        && let Err(refusal) = crate::reverify::flag_dependents(tenant, withdrawn).await
+    {
+        tracing::warn!(
+            code = refusal.code.as_str(),
+            "what rests on a retracted item is flagged by the next sweep"
+        );
+    }
+}
+
 impl Plan {
+    /// The heads that end with it; none if it only pins.
+    fn withdrawn(&self) -> Vec<VersionId> {
+        match self.status {
+            ChangeStatus::Pinned | ChangeStatus::Unpinned => Vec::new(),
+            _ => self.heads.iter().map(|(_, version)| *version).collect(),
+        }
+    }
+
     fn proposal(self, tenant: &Tenant, call: &Call, action: &str, reason: Option<&str>) -> Proposal {
         let ids = vec![self.item.to_string(), self.version.to_string()];
         let trail = tenant.row_because(call, action, self.status.as_str(), ids, reason);
@@ -201,7 +225,8 @@ fn plan(
                 None => return Err(without_head(&views, item, &predicate, at)),
             },
             Change::Retract | Change::Revert(..) | Change::Pin | Change::Unpin => {
-                views.items.visible_head(item, &predicate, at).ok_or_else(Refusal::not_found)?.1
+                let missing = || missing(&views, item, call, &predicate, at);
+                views.items.visible_head(item, &predicate, at).ok_or_else(missing)?.1
             }
         };
         if !call.caller.moderates() {
@@ -260,6 +285,22 @@ fn plan(
         }
     }
     Ok(Planned::Log(Box::new(Plan { status, item, version, heads, drafts })))
+}
+
+/// Why an item has no head for the caller. Whoever contributed one that is in quarantine is told so: it is theirs.
+fn missing(views: &Views, item: ItemId, call: &Call, predicate: &Predicate, at: Moment) -> Refusal {
+    let found = views.items.visible_item(item, predicate);
+    let head = found.and_then(|item| views.items.head_in_quarantine(item, at));
+    let own = head.filter(|head| head.owner == call.caller.user() && predicate.admits(head));
+    let missing = Refusal::not_found();
+    match own {
+        None => missing,
+        Some(_) => {
+            let message = "your item is in quarantine, so that nobody finds it; `tabellion release ID` by whoever put it there, or by \
+                           a moderator, brings it back";
+            Refusal { message: message.to_owned(), ..missing }
+        }
+    }
 }
 
 /// The copy for others of an item whose head is taken back.

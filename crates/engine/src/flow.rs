@@ -120,7 +120,9 @@ impl Rates {
 
 /// A write that turns out to be one that was under way already does not count a second time (GOV-1.7).
 pub(crate) fn count_once(tenant: &Tenant, place: Option<Place>, written: Option<&Written>) {
-    if let (Some(place), Some(WriteStatus::AlreadyCommitted)) = (place, written.map(|one| one.status)) {
+    if let (Some(place), Some(WriteStatus::AlreadyCommitted | WriteStatus::Quarantined)) =
+        (place, written.map(|one| one.status))
+    {
         tenant.rates.give_back(place);
     }
 }

@@ -290,6 +290,7 @@ fn list_versions(tenant: &Tenant, caller: &Caller, id: &str) -> Result<Vec<Versi
         version: version.id,
         operation: version.operation,
         status: views.items.status_at(version, at).unwrap_or(Status::Active),
+        quarantined: item.is_quarantined_at(at.lsn) && views.items.is_active_at(version, at),
         parents: parents(&views, version, &predicate),
         agents: views.items.class_of(version).map(|class| class.agents.clone()).unwrap_or_default(),
         layer_version: version.layer_version,

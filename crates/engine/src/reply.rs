@@ -13,8 +13,8 @@ pub use access::{EdgeReply, EdgeTerms, ExplainReply, Hindrance, PairToken, WhoRe
 pub use allowance::{Allowance, Used};
 pub use ask::{AskQuery, AskReply, CallReply, TurnReply, Usage};
 pub use governed::{
-    Contributed, Decided, Feedback, Flag, Ground, HoldReply, KeptReply, QuarantineReply, Quarantined,
-    Reverified, RevertQuery, Reverted, RevertedItem, ReviewReply, Skipped, Superseded, Verdict,
+    Contributed, Decided, Feedback, Flag, Ground, HoldReply, KeptReply, LeftPrivate, QuarantineReply,
+    Quarantined, Reverified, RevertQuery, Reverted, RevertedItem, ReviewReply, Skipped, Superseded, Verdict,
 };
 pub use relations::{PathReply, PathsQuery, PathsReply, StepReply};
 pub use roles::{MemberReply, RoleDraft, RoleReply};
@@ -29,11 +29,16 @@ use tabellion_core::access::Role;
 use tabellion_core::canonical::Hash;
 use tabellion_core::error::Code;
 use tabellion_core::gate::{Against, GateName};
-use tabellion_core::id::{AgentId, ItemId, KeyId, ResourceId, SearchId, TenantId, UserId, VersionId};
+use tabellion_core::id::{
+    AgentId, ItemId, KeyId, ResourceId, ReviewId, SearchId, TenantId, UserId, VersionId,
+};
 use tabellion_core::item::{Content, Layer, Operation, Status, Tier};
 use tabellion_core::log::{AgentStatus, LogName, ResourceStatus, SignedHead, UserStatus};
 use tabellion_core::provenance::Evidence;
 use tabellion_core::time::{Period, Timestamp};
+
+/// The word for what is in quarantine.
+pub const QUARANTINED: &str = "quarantined";
 
 /// How a write ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +49,8 @@ pub enum WriteStatus {
     Merged,
     /// The same write was durable already.
     AlreadyCommitted,
+    /// It was durable already, and is in quarantine: nobody finds it.
+    Quarantined,
     /// It waits: for a person, or for its turn.
     Deferred,
     /// A person said no.
@@ -58,6 +65,7 @@ impl WriteStatus {
             Self::Committed => "committed",
             Self::Merged => "merged",
             Self::AlreadyCommitted => "already_committed",
+            Self::Quarantined => QUARANTINED,
             Self::Deferred => "deferred",
             Self::Rejected => "rejected",
         }
@@ -87,6 +95,8 @@ pub struct Written {
     pub against: Vec<Against>,
     /// The statements whose place it took.
     pub superseded: Vec<Superseded>,
+    /// The held write of the same author whose place it took: that ended as withdrawn.
+    pub replaces: Option<ReviewId>,
 }
 
 /// What a write waits for.
@@ -217,6 +227,8 @@ pub struct VersionReply {
     pub operation: Operation,
     /// How it stands now.
     pub status: Status,
+    /// Whether it would be found if its item were not in quarantine.
+    pub quarantined: bool,
     /// What it replaced.
     pub parents: Vec<VersionId>,
     /// Contributing agents.
@@ -231,6 +243,14 @@ pub struct VersionReply {
     pub valid_until: Option<Timestamp>,
     /// Where in the log it was written, sealed for the caller; good for `as_of`.
     pub token: String,
+}
+
+impl VersionReply {
+    /// The word for how it stands.
+    #[must_use]
+    pub const fn standing(&self) -> &'static str {
+        if self.quarantined { QUARANTINED } else { self.status.as_str() }
+    }
 }
 
 /// One page of a listing.

@@ -183,6 +183,35 @@ async fn record(tenant: &Tenant, found: &[Found], asked: Asked) -> Result<(), Re
     }
 }
 
+/// Flags what rests on versions that were taken back a moment ago, over however many steps, without waiting for the next round.
+/// Says which heads those are.
+pub(crate) async fn flag_dependents(
+    tenant: &Tenant,
+    withdrawn: &[VersionId],
+) -> Result<Vec<VersionId>, Refusal> {
+    let found: Vec<Found> = {
+        let views = tenant.shared.views.read();
+        let at = tenant.moment(&views);
+        let dependents = crate::govern::dependents(&views, withdrawn, &|_| true);
+        let found = dependents.into_iter().filter_map(|id| {
+            let version = views.items.find_version(id)?;
+            let item = views.items.item_of(version)?;
+            let is_head = views.items.head_at(item, at).is_some_and(|head| head.id == id);
+            let before = views.checks.of(id).map(|check| check.finding);
+            let finding = Some(Recheck::SourceWithdrawn);
+            (is_head && version.layer.is_durable()).then_some(Found {
+                item: item.id,
+                version: id,
+                finding,
+                before,
+            })
+        });
+        found.collect()
+    };
+    record(tenant, &found, Asked::ByNobody).await?;
+    Ok(found.into_iter().map(|one| one.version).collect())
+}
+
 /// Looks again at once, from a place on, for a curator.
 pub(crate) async fn now(tenant: &Tenant, call: &Call, cursor: Option<&str>) -> Result<Reverified, Refusal> {
     let from = call.caller.must(Power::Policies).and_then(|()| tenant.place(&call.caller, cursor));

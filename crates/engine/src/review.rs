@@ -3,23 +3,28 @@
 //! Invariant (a decision binds to a content): a review is of one content for ever. A changed write is another review, so a yes
 //! can never carry over to what nobody saw.
 
+mod answer;
 mod decide;
 mod edit;
 mod feedback;
 mod findings;
 mod outside;
+mod renewed;
 
+use answer::deferral_of;
+pub(crate) use answer::{deferral, held_for};
 pub(crate) use decide::{as_sent, decide, end, promote, waiting_write};
 use edit::earlier_wording;
-pub(crate) use edit::{edit, ended, ending, give_way, is_same_operation, must_wait, why, withdraw};
+pub(crate) use edit::{edit, ending, give_way, is_same_operation, must_wait, took_its_place, why, withdraw};
 pub(crate) use feedback::feedback;
 pub(crate) use findings::Looks;
 use findings::{contradicted, current, findings, opposed};
 use outside::Proposed;
+pub(crate) use renewed::{of_another_place, to_judge_anew};
 
 use crate::owed::Owed;
 use crate::read::unless_destroyed;
-use crate::reply::{Deferral, ReviewReply, WriteStatus, Written};
+use crate::reply::{ReviewReply, WriteStatus, Written};
 use crate::scribing::{self, Told};
 use crate::sequencer::{Draft, Objection, Proposal, Touch};
 use crate::tenant::Tenant;
@@ -31,9 +36,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use tabellion_core::access::{Caller, Power};
 use tabellion_core::error::{Code, Fault, Refusal};
-use tabellion_core::gate::{Cause, GateName, Held, Hold, WriteDraft, read_write};
+use tabellion_core::gate::{GateName, Held, Hold, WriteDraft, read_write};
 use tabellion_core::id::{AgentId, ReviewId, UserId, VersionId};
-use tabellion_core::item::{Content, Layer};
+use tabellion_core::item::{Content, Layer, Tier, TierWish};
 use tabellion_core::log::{Calibration, Decision, Event, Lsn, Payload, StagedWrite, Weighed};
 use tabellion_core::time::{Period, Timestamp};
 use tabellion_core::view::{Class, Review, ReviewState, Views};
@@ -82,7 +87,7 @@ pub(crate) async fn stage(
         }
         other => other,
     })?;
-    ended(tenant, edits);
+    took_its_place(tenant, call, edits, Some(id));
     // What waits for a person is no longer in anyone's way.
     drop(flight);
     let review = tenant.shared.views.read().reviews.find(id).cloned().ok_or_else(Refusal::not_found)?;
@@ -93,10 +98,11 @@ pub(crate) async fn stage(
         calibration::echoed(tenant, call, session).await;
     }
     if held.hold == Hold::Sync && !asked.unattended {
-        return wait(tenant, call, id).await.map_err(Objection::from);
+        let written = wait(tenant, call, id).await?;
+        return Ok(Written { replaces: edits, ..written });
     }
     let against = write::shown_against(tenant, call, held.assessment.against);
-    Ok(Written { against, ..write::deferred(deferral_of(id, held.causes.first())) })
+    Ok(Written { against, replaces: edits, ..write::deferred(deferral_of(id, held.causes.first())) })
 }
 
 /// Refuses to park a write that too few people could decide on (AM-4). What calibration keeps apart needs no person.
@@ -197,46 +203,6 @@ fn staging(
     // The old review ends first: the new one may have its token.
     let drafts = edited.into_iter().chain([draft]).chain(scored.transpose()?).collect();
     Ok(Proposal { drafts, touches: replay.touches(), check: Box::new(check), trail })
-}
-
-fn deferral_of(id: ReviewId, cause: Option<&Cause>) -> Deferral {
-    let (gate, code) =
-        cause.map_or((GateName::Policy, Code::ApprovalRequired), |cause| (cause.gate, cause.code));
-    let why = cause.map_or("a person has to consent", |cause| cause.message.as_str());
-    Deferral { pending_id: id.to_string(), gate, code, message: told(code, why), retry_after: None }
-}
-
-/// Why a write waits, in a word, where that is not the write alone.
-pub(crate) fn held_for(code: Code) -> Option<&'static str> {
-    let words = [
-        (Code::Anomaly, "anomaly"),
-        (Code::CalibrationStaged, "calibration"),
-        (Code::Moderated, "moderated"),
-    ];
-    words.iter().find(|(known, _)| *known == code).map(|(_, word)| *word)
-}
-
-/// What the writer is told. One that is kept apart need not wait for a person: others can bear it out.
-fn told(code: Code, why: &str) -> String {
-    if code == Code::CalibrationStaged { why.to_owned() } else { format!("waits for a person: {why}") }
-}
-
-/// What a write waits for, given its review.
-pub(crate) fn deferral(tenant: &Tenant, review: &Review) -> Result<Deferral, Refusal> {
-    let staged = Staged::read(tenant, review.lsn)?;
-    let cause = staged.findings.pointer("/causes/0");
-    let text =
-        |name: &str| cause.and_then(|cause| cause.get(name)).and_then(Value::as_str).unwrap_or_default();
-    let code = Code::ALL.iter().copied().find(|code| code.as_str() == text("code"));
-    let gate = GateName::ALL.iter().copied().find(|gate| gate.as_str() == text("gate"));
-    let code = code.unwrap_or(Code::ApprovalRequired);
-    Ok(Deferral {
-        pending_id: review.id.to_string(),
-        gate: gate.unwrap_or(GateName::Policy),
-        code,
-        message: told(code, text("message")),
-        retry_after: None,
-    })
 }
 
 /// Waits for a person's answer; silence is a no (GOV-6.5).
@@ -524,9 +490,13 @@ fn shown(
     now: Timestamp,
 ) -> Result<(ReviewReply, BTreeSet<VersionId>), Refusal> {
     let mut staged = Staged::read(tenant, review.lsn)?;
-    if review.state_at(now) == ReviewState::Pending {
-        staged.findings = current(tenant, review, staged.findings);
-    }
+    let for_others = if review.state_at(now) == ReviewState::Pending {
+        let (findings, for_others) = current(tenant, review, staged.findings);
+        staged.findings = findings;
+        for_others
+    } else {
+        review.tier == Tier::Shared || has_copy(tenant, review)
+    };
     let contradicted = contradicted(&staged.findings);
     let is_outside = outside::is_outside(tenant, &call.caller, review);
     let proposed = if is_outside { Proposed::of(tenant, review) } else { None };
@@ -551,6 +521,12 @@ fn shown(
         Some(proposed) => proposed.hash(),
         None => known,
     };
+    let asked_for = staged.draft().and_then(WriteDraft::check).map(|request| request.tier);
+    let tier = match (asked_for, review.tier) {
+        (Ok(tier), _) if !is_outside => tier,
+        (_, Tier::Private) if !is_outside => TierWish::Private,
+        (_, Tier::Shared | Tier::Private) => TierWish::Shared,
+    };
     let reply = ReviewReply {
         id: review.id,
         state: review.state_at(now),
@@ -561,7 +537,8 @@ fn shown(
         findings: outside::findings(tenant, call, review, staged.findings),
         content_hash: content_hash.unwrap_or_default(),
         layer: review.layer,
-        tier: review.tier,
+        tier,
+        for_others,
         owner: review.owner,
         agent: review.agent,
         item: review.item,
@@ -577,6 +554,14 @@ fn shown(
         decided_by,
     };
     Ok((reply, contradicted))
+}
+
+/// Whether others have a copy of what a held write became.
+fn has_copy(tenant: &Tenant, review: &Review) -> bool {
+    let views = tenant.shared.views.read();
+    let version = review.version.and_then(|version| views.items.find_version(version));
+    let item = version.and_then(|version| views.items.item_of(version));
+    item.is_some_and(|item| views.items.copy_of(item.id).is_some())
 }
 
 fn reason(tenant: &Tenant, review: &Review) -> Option<String> {

@@ -196,6 +196,7 @@ pub(crate) async fn write(
         owed: None,
         against: Vec::new(),
         superseded: Vec::new(),
+        replaces: None,
     })
 }
 

@@ -16,6 +16,7 @@ mod turn;
 
 pub(crate) use asked::Asked;
 pub(crate) use commit::{Commit, sign};
+use conflict::opposes;
 pub(crate) use conflict::{shown as superseded, shown_against};
 pub(crate) use facts::{borne_out, caught_up, is_caught_up, repeats_moderated, standing};
 pub(crate) use flight::{Flight, Flights};
@@ -25,12 +26,12 @@ pub(crate) use knowledge::denies;
 use named::inherit;
 pub(crate) use named::{class_of, gather};
 pub(crate) use patch::merged_anew;
-pub(crate) use replay::{Replay, check_token, request_id_reused, request_print};
+pub(crate) use replay::{Replay, check_token, request_id_reused, request_print, tokens_of_other_places};
 pub(crate) use retry::{Again, Full, Waited, again};
 pub(crate) use times::{GateTimes, timed};
 pub use turn::{Turn, Turns};
 
-use crate::anomaly::{self, Opposes};
+use crate::anomaly;
 use crate::calibration::{self, Begun, Together};
 use crate::counsel;
 use crate::flow::{self, Pace};
@@ -197,9 +198,11 @@ async fn write_logged(
 ) -> Result<Written, Failed> {
     let (edits, together) = (manner.edits, manner.together);
     let mut asked = Asked { edits, together, ..Asked::sent(tenant, call, body, request)? };
+    asked.edits = asked.edits.or_else(|| review::to_judge_anew(tenant, call, &asked));
     if let Some(known) = already(tenant, call, &asked).await? {
         return Ok(known);
     }
+    asked.edits = asked.edits.or_else(|| review::of_another_place(tenant, call, &asked));
     flow::not_suspended(tenant, call)?;
     let mut turn = match manner.pace {
         Pace::Single => None,
@@ -237,29 +240,6 @@ async fn write_logged(
     let opposes = opposes(tenant, call, &asked, &result);
     anomaly::watch(tenant, call, &asked, opposes).await;
     result
-}
-
-/// What the gates found that a write speaks against, whatever became of it.
-fn opposes(tenant: &Tenant, call: &Call, asked: &Asked, result: &Result<Written, Failed>) -> Opposes {
-    let replaced = |written: &Written| {
-        // What takes the place of a known statement unasked speaks against it; an announced change does not.
-        asked.request.replaces.is_none() && !written.superseded.is_empty()
-    };
-    let is_shared =
-        |written: &Written| asked.tier == Tier::Shared || written.shared.is_some() || written.owed.is_some();
-    let (is_for_others, code, replaces, against): (bool, Option<Code>, bool, &[Against]) = match result {
-        Ok(written) => match &written.deferral {
-            Some(deferral) => (asked.is_for_others(), Some(deferral.code), false, &written.against),
-            None => (is_shared(written), None, replaced(written), &written.against),
-        },
-        Err(Failed::Early(refusal) | Failed::Recorded(refusal)) => {
-            let against = refusal.in_the_way.as_ref().map_or(&[] as &[Against], |way| &way.against);
-            (asked.is_for_others(), Some(refusal.code), false, against)
-        }
-    };
-    let found = replaces || (code == Some(Code::Contradiction) && against.is_empty());
-    let versions: Vec<VersionId> = against.iter().map(|one| one.known.version).collect();
-    anomaly::opposes(tenant, call, is_for_others, (found, &versions))
 }
 
 /// Takes a write through the gates and commits or stages it. One that is looked at outside as well does not keep those
@@ -359,9 +339,10 @@ async fn committed_or_staged(
         }
         match result {
             Ok(committed) => {
-                review::ended(tenant, asked.edits);
+                review::took_its_place(tenant, call, asked.edits, None);
                 calibration::committed(tenant, call, asked).await;
-                return Ok(Written { owed, ..landed.reply(tenant, call, committed) });
+                let replaces = asked.edits;
+                return Ok(Written { owed, replaces, ..landed.reply(tenant, call, committed) });
             }
             Err(Objection::Replayed(version)) => return replayed(tenant, call, asked, version).await,
             Err(Objection::Refused(refusal)) => return Err(Failed::Recorded(refusal)),
@@ -378,7 +359,8 @@ async fn replayed(
     version: VersionId,
 ) -> Result<Written, Failed> {
     review::give_way(tenant, call, asked).await.map_err(Failed::Recorded)?;
-    replayed_reply(tenant, call, version).map_err(Failed::Recorded)
+    let written = replayed_reply(tenant, call, version).map_err(Failed::Recorded)?;
+    Ok(Written { replaces: asked.edits, ..written })
 }
 
 const fn is_duplicate(code: Code) -> bool {
@@ -419,7 +401,8 @@ async fn already(tenant: &Tenant, call: &Call, asked: &Asked) -> Result<Option<W
         Ok(Some(review)) => {
             review::give_way(tenant, call, asked).await.map_err(Failed::Recorded)?;
             tenant.sequencer.trail_now(record("deferred", vec![review.id.to_string()])).await?;
-            Ok(Some(deferred(review::deferral(tenant, &review)?)))
+            let waiting = deferred(review::deferral(tenant, &review)?);
+            Ok(Some(Written { replaces: asked.edits, ..waiting }))
         }
         Err(Objection::Replayed(version)) => {
             let written = replayed(tenant, call, asked, version).await?;
@@ -447,6 +430,7 @@ pub(crate) fn deferred(deferral: Deferral) -> Written {
         owed: None,
         against: Vec::new(),
         superseded: Vec::new(),
+        replaces: None,
     }
 }
 
@@ -485,6 +469,7 @@ impl Landed {
             owed: None,
             against: self.against,
             superseded: conflict::shown(tenant, call, &self.superseded),
+            replaces: None,
         }
     }
 }
@@ -494,8 +479,12 @@ pub(crate) fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -
     let known = views.items.find_version(version).ok_or_else(Refusal::not_found)?;
     let item = views.items.item_of(known).ok_or_else(Refusal::not_found)?;
     let superseded = conflict::superseded_by(&views.items, known);
+    let status = match item.quarantine() {
+        Some(_) => WriteStatus::Quarantined,
+        None => WriteStatus::AlreadyCommitted,
+    };
     let written = Written {
-        status: WriteStatus::AlreadyCommitted,
+        status,
         id: Some(item.id),
         version: Some(version),
         trust: views.items.row_of(version).map(|row| views.trust.stored(row)).unwrap_or_default().band(),
@@ -505,6 +494,7 @@ pub(crate) fn replayed_reply(tenant: &Tenant, call: &Call, version: VersionId) -
         owed: kept::owing(tenant, version)?,
         against: Vec::new(),
         superseded: Vec::new(),
+        replaces: None,
     };
     drop(views);
     Ok(Written { superseded: conflict::shown(tenant, call, &superseded), ..written })

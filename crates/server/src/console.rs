@@ -290,7 +290,7 @@ fn own_id(id: &str) -> String {
 const fn news_of(status: WriteStatus) -> &'static str {
     match status {
         // A replay of the same yes: the item is remembered.
-        WriteStatus::Committed | WriteStatus::AlreadyCommitted => "committed",
+        WriteStatus::Committed | WriteStatus::AlreadyCommitted | WriteStatus::Quarantined => "committed",
         WriteStatus::Merged => "merged",
         WriteStatus::Deferred => "deferred",
         WriteStatus::Rejected => "rejected",

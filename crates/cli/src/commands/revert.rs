@@ -13,7 +13,11 @@ use std::process::ExitCode;
 Examples:
   tabellion revert market --since 2026-11-15T00:00:00Z --reason \"its feed was poisoned\" --dry-run
   tabellion revert market --since 2026-11-15T00:00:00Z --until 2026-11-16T00:00:00Z --reason \"its feed was poisoned\"
-  tabellion revert market --user ana --since yesterday --reason \"ana's key was stolen\"")]
+  tabellion revert market --user ana --since yesterday --reason \"ana's key was stolen\"
+
+Private memory is its user's: a moderator's revert counts what the agent wrote there and leaves it. Each of these users
+takes it back with a key of their own:
+  tabellion revert market --since 2026-11-15T00:00:00Z --reason \"the agent was hacked\"")]
 pub(crate) struct Revert {
     /// The agent, by name or id
     agent: String,
@@ -50,6 +54,18 @@ pub(super) fn run(args: &Revert, context: &Context) -> anyhow::Result<ExitCode> 
     let reply = context.client()?.ask(ask)?;
     context.output.reply(&reply, sheet)?;
     if !context.output.is_json() {
+        let all: usize = ["written", "derived"].iter().map(|name| rows(&reply.value, name).len()).sum();
+        let listed = rows(&reply.value, "items").len();
+        if listed < all {
+            context
+                .output
+                .line(format!("{all} items; the oldest {listed} are listed, --json has the ids of all"))?;
+        }
+        for left in rows(&reply.value, "private") {
+            context.output.line(left_private(args, left))?;
+        }
+    }
+    if !context.output.is_json() {
         let [retracted, rolled_back] = ["retracted", "rolled_back"].map(|name| field(&reply.value, name));
         let skipped = rows(&reply.value, "skipped");
         for one in skipped {
@@ -65,9 +81,13 @@ pub(super) fn run(args: &Revert, context: &Context) -> anyhow::Result<ExitCode> 
                 0 => String::new(),
                 count => format!(", {count} left as they are (the same command again goes on with them)"),
             };
+            let flagged = match field(&reply.value, "flagged").as_str() {
+                "" | "0" => String::new(),
+                count => format!("; {count} that rest on them were flagged (`tabellion flagged`)"),
+            };
             format!(
-                "{retracted} retracted, {rolled_back} rolled back{left}; {waited} were ended; `tabellion history ID` still \
-                 shows the versions"
+                "{retracted} retracted, {rolled_back} rolled back{left}; {waited} were ended{flagged}; `tabellion history ID` \
+                 still shows the versions"
             )
         };
         context.output.line(line)?;
@@ -75,12 +95,28 @@ pub(super) fn run(args: &Revert, context: &Context) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
+/// What a revert leaves of a user's private memory, and how that user takes it back.
+fn left_private(args: &Revert, left: &Value) -> String {
+    let (count, user) =
+        (field(left, "count"), left.get("user").map(|user| field(user, "name")).unwrap_or_default());
+    let until = args.until.as_ref().map(|until| format!(" --until {until}")).unwrap_or_default();
+    format!(
+        "{count} private writes for {user} are left: only {user} takes them back, with their own key: `tabellion revert {} --since \
+         {}{until} --reason …`",
+        args.agent, args.since
+    )
+}
+
 fn sheet(value: &Value) -> Sheet {
     if !rows(value, "items").is_empty() {
         return planned(rows(value, "items"));
     }
-    let mut sheet = Sheet::new([("id", Kind::Word), ("because", Kind::Word)])
-        .or("the agent wrote nothing that still holds");
+    let mut sheet = Sheet::new([("id", Kind::Word), ("because", Kind::Word)]).or(
+        match rows(value, "private").is_empty() {
+            true => "the agent wrote nothing that still holds",
+            false => "the agent wrote nothing that you may take back",
+        },
+    );
     for (name, why) in [("written", "written by the agent"), ("derived", "derives from such an item")] {
         for id in rows(value, name).iter().filter_map(Value::as_str) {
             sheet.row([id.to_owned(), why.to_owned()]);

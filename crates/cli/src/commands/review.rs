@@ -206,6 +206,9 @@ fn state(review: &Value) -> String {
     let state = field(review, "state");
     let is = |name: &str, value: &str| field(review, name) == value;
     match state.as_str() {
+        "pending" if !rows(review, "approvals").is_empty() => {
+            format!("{} of {}", rows(review, "approvals").len(), field(review, "approvals_min"))
+        }
         "pending" if is("overdue", "yes") => "overdue".to_owned(),
         "pending" if is_kept_apart(review) => "kept apart".to_owned(),
         "pending" if is("hold", "sync") => "writer waits".to_owned(),

@@ -65,6 +65,17 @@ pub(super) fn hold(
     hold
 }
 
+/// Why the write of a pair is held of which too little proved correct.
+fn low_reputation() -> String {
+    format!("less than {REPUTATION_MIN} of what this agent wrote for this user proved correct")
+}
+
+/// Whether that is what a cause says.
+#[must_use]
+pub fn says_low_reputation(message: &str) -> bool {
+    message == low_reputation()
+}
+
 fn because(why: impl Into<String>) -> Cause {
     Cause::new(GateName::Policy, Code::ApprovalRequired, why)
 }
@@ -91,10 +102,7 @@ fn floors(
         floors.push((tier, format!("its risk is {score:.3}")));
     }
     if facts.reputation.is_some_and(|reputation| reputation < REPUTATION_MIN) {
-        floors.push((
-            Hold::Async,
-            format!("less than {REPUTATION_MIN} of what this agent wrote for this user proved correct"),
-        ));
+        floors.push((Hold::Async, low_reputation()));
     }
     if force < Force::Stops {
         return floors;

@@ -4,18 +4,22 @@ use super::{agent_id, named_agent, waiting};
 use crate::Call;
 use crate::change::{Change, checked};
 use crate::read;
-use crate::reply::{ChangeStatus, RevertQuery, Reverted, RevertedItem, Skipped};
+use crate::reply::{ChangeStatus, LeftPrivate, RevertQuery, Reverted, RevertedItem, Skipped};
+use crate::reverify;
 use crate::tenant::Tenant;
 use crate::visibility::predicate;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use tabellion_core::access::Power;
 use tabellion_core::error::{Code, Refusal};
 use tabellion_core::id::{AgentId, ItemId, UserId, VersionId};
+use tabellion_core::item::{Status, Tier};
+use tabellion_core::log::Lsn;
 use tabellion_core::view::{Version, Views};
 
 /// Items that one revert or one flagging of dependents touches at most.
 const ITEMS_MAX: usize = 100_000;
-/// Items of a dry run that are shown with their texts.
+/// Items that are shown with their texts.
 const SHOWN_MAX: usize = 500;
 /// Characters shown of such a text.
 const SHOWN_CHARS_MAX: usize = 200;
@@ -47,20 +51,25 @@ pub(crate) async fn revert(
         tenant.row_because(call, "revert_agent", outcome, ids, Some(&query.reason))
     };
     let waiting = waiting::of(tenant, call, whose, query.since..query.until)?;
+    let private = private_of_others(tenant, call, whose, &query);
     if query.dry_run {
         let Concerned { written, derived, .. } = concerned(tenant, call, whose, &query);
         let items = shown(tenant, call, &written, &derived);
         tenant.trail_read(row("planned")).await?;
         let (held, queued) = waiting.count();
-        return Ok(Reverted { items, held, queued, dry_run: true, ..Reverted::of(written, derived) });
+        let planned = Reverted::of(written, derived);
+        return Ok(Reverted { items, held, queued, private, dry_run: true, ..planned });
     }
     // First, so that a revert that is stopped half-way is known, too.
     tenant.sequencer.trail_now(row("begun")).await?;
     let (held, queued) = waiting.end(tenant, call, &query.reason).await?;
     let Concerned { written, derived, tainted } = concerned(tenant, call, whose, &query);
     let blames = query.found_false.unwrap_or(whose.1.is_some());
-    let mut reverted = Reverted { held, queued, ..Reverted::of(written, derived) };
+    let items = shown(tenant, call, &written, &derived);
+    let mut reverted = Reverted { held, queued, private, items, ..Reverted::of(written, derived) };
+    let withdrawn: Vec<VersionId> = tainted.iter().copied().collect();
     take_back(tenant, call, &mut reverted, (Arc::new(tainted), blames), &query.reason).await;
+    reverted.flagged = flagged(tenant, call, &withdrawn).await;
     let outcome = if reverted.skipped.is_empty() { "ok" } else { "incomplete" };
     tenant.sequencer.trail_now(row(outcome)).await?;
     Ok(reverted)
@@ -89,6 +98,68 @@ async fn take_back(
             }
         }
     }
+}
+
+/// Flags what still rests on what was taken back, and counts what the caller may know of that. Where it cannot be flagged now, the
+/// next round of verifying does it.
+async fn flagged(tenant: &Tenant, call: &Call, withdrawn: &[VersionId]) -> usize {
+    let gone: Vec<VersionId> = {
+        let views = tenant.shared.views.read();
+        let at = tenant.moment(&views);
+        let is_gone = |id: &&VersionId| {
+            let version = views.items.find_version(**id);
+            version.is_some_and(|version| views.items.status_at(version, at) == Some(Status::Retracted))
+        };
+        withdrawn.iter().filter(is_gone).copied().collect()
+    };
+    let flagged = match reverify::flag_dependents(tenant, &gone).await {
+        Ok(flagged) => flagged,
+        Err(refusal) => {
+            tracing::warn!(
+                code = refusal.code.as_str(),
+                "what rests on reverted items is flagged by the next sweep"
+            );
+            return 0;
+        }
+    };
+    let views = tenant.shared.views.read();
+    let own = predicate(tenant, &call.caller, &views);
+    let moderator = call.caller.moderating("").ok().map(|caller| predicate(tenant, &caller, &views));
+    let is_seen = |id: &&VersionId| {
+        let version = views.items.find_version(**id);
+        let admits = |version| {
+            own.admits(version) || moderator.as_ref().is_some_and(|moderator| moderator.admits(version))
+        };
+        version.is_some_and(admits)
+    };
+    flagged.iter().filter(is_seen).count()
+}
+
+/// What the agent wrote for the private memory of other users and still holds, by user, as a moderator is told: only they take it back.
+fn private_of_others(
+    tenant: &Tenant,
+    call: &Call,
+    (agent, user): (AgentId, Option<UserId>),
+    query: &RevertQuery,
+) -> Vec<LeftPrivate> {
+    if !call.caller.is_person() || !call.caller.may(Power::Moderate) {
+        return Vec::new();
+    }
+    let views = tenant.shared.views.read();
+    let at = tenant.moment(&views);
+    let is_left = |version: &&Version| {
+        (query.since..query.until).contains(&version.time)
+            && version.owner != call.caller.user()
+            && user.is_none_or(|user| user == version.owner)
+            && version.tier == Tier::Private
+            && views.items.is_active_at(version, at)
+    };
+    let mut counts: BTreeMap<UserId, usize> = BTreeMap::new();
+    for version in views.items.written_by(agent).filter(is_left).take(ITEMS_MAX) {
+        *counts.entry(version.owner).or_default() += 1;
+    }
+    let name = |user| views.identity.user(user).map(|user| user.name.clone()).unwrap_or_default();
+    counts.into_iter().map(|(user, count)| LeftPrivate { user: (user, name(user)), count }).collect()
 }
 
 /// The agent, and the one user whose writes are meant; nobody for everybody.
@@ -132,26 +203,28 @@ fn concerned(
     let wrote = views.items.written_by(agent).filter(meant);
     let written: Vec<VersionId> = wrote.take(ITEMS_MAX).map(|version| version.id).collect();
     let derived = dependents(&views, &written, &seen);
-    let items = |versions: &mut dyn Iterator<Item = VersionId>| -> BTreeSet<ItemId> {
+    // Oldest first.
+    let items = |versions: &mut dyn Iterator<Item = VersionId>| -> BTreeSet<(Lsn, ItemId)> {
         let versions = versions.filter_map(|version| views.items.find_version(version));
         let heads = versions.filter_map(|version| {
             let item = views.items.item_of(version)?;
-            views.items.head_at(item, at).filter(|head| head.id == version.id).map(|_| item.id)
+            let head = views.items.head_at(item, at).filter(|head| head.id == version.id)?;
+            Some((head.lsn, item.id))
         });
         heads.collect()
     };
     let of_agent = items(&mut written.iter().copied());
     let of_others = items(&mut derived.iter().copied());
     Concerned {
-        derived: of_others.difference(&of_agent).copied().collect(),
-        written: of_agent.into_iter().collect(),
+        derived: of_others.difference(&of_agent).map(|(_, item)| *item).collect(),
+        written: of_agent.into_iter().map(|(_, item)| item).collect(),
         tainted: written.into_iter().chain(derived).collect(),
     }
 }
 
 /// The first items with their texts and users, as the caller may read them: their own, or as a moderator.
 fn shown(tenant: &Tenant, call: &Call, written: &[ItemId], derived: &[ItemId]) -> Vec<RevertedItem> {
-    let moderator = call.caller.moderating("dry run of a revert").ok();
+    let moderator = call.caller.moderating("revert").ok();
     let of = |(id, derived): (&ItemId, bool)| {
         let (head, user, agent) = {
             let views = tenant.shared.views.read();
@@ -170,7 +243,7 @@ fn shown(tenant: &Tenant, call: &Call, written: &[ItemId], derived: &[ItemId]) -
 }
 
 /// The versions that derive, over however many steps, from these.
-pub(super) fn dependents(
+pub(crate) fn dependents(
     views: &Views,
     from: &[VersionId],
     seen: &dyn Fn(&Version) -> bool,

@@ -4,7 +4,7 @@ use super::{Changed, TrustBand};
 use tabellion_core::error::Code;
 use tabellion_core::gate::{Hold, OnConflict};
 use tabellion_core::id::{AgentId, ItemId, ReviewId, UserId, VersionId};
-use tabellion_core::item::{Layer, Tier};
+use tabellion_core::item::{Layer, TierWish};
 use tabellion_core::log::{Decision, PairAction, Recheck};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::ReviewState;
@@ -64,8 +64,10 @@ pub struct ReviewReply {
     pub content_hash: String,
     /// Its layer.
     pub layer: Layer,
-    /// Its tier.
-    pub tier: Tier,
+    /// The tier that its author asked for.
+    pub tier: TierWish,
+    /// Whether others would see it, or a copy of it.
+    pub for_others: bool,
     /// Whose it would be.
     pub owner: UserId,
     /// The agent that wrote it.
@@ -256,6 +258,15 @@ pub struct Skipped {
     pub message: String,
 }
 
+/// Private writes of an agent for a user, which a revert by another one leaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftPrivate {
+    /// The user, and their name.
+    pub user: (UserId, String),
+    /// How many hold.
+    pub count: usize,
+}
+
 /// What was, or would be, taken back of an agent's writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reverted {
@@ -269,8 +280,12 @@ pub struct Reverted {
     pub rolled_back: usize,
     /// Those that were left as they are; the same call again tries them anew.
     pub skipped: Vec<Skipped>,
-    /// For a dry run: the first of them with their texts and users.
+    /// The oldest of them with their texts and users, as they were.
     pub items: Vec<RevertedItem>,
+    /// How many items that rest on them, and that the caller may see, were flagged.
+    pub flagged: usize,
+    /// What the agent wrote for the private memory of others, which nobody but those takes back.
+    pub private: Vec<LeftPrivate>,
     /// How many held writes were, or would be, ended.
     pub held: usize,
     /// How many queued writes were, or would be, ended.
@@ -289,6 +304,8 @@ impl Reverted {
             rolled_back: 0,
             skipped: Vec::new(),
             items: Vec::new(),
+            flagged: 0,
+            private: Vec::new(),
             held: 0,
             queued: 0,
             dry_run: false,

@@ -300,7 +300,8 @@ async fn second(
     };
     tenant.sequencer.propose(closing(vec![draft], Vec::new(), id, trail, unchanged)).await?;
     tenant.announce(review, Decision::Seconded.as_str());
-    Ok(write::deferred(deferral(tenant, review)?))
+    let seconded = tenant.shared.views.read().reviews.find(id).cloned().ok_or_else(not_found)?;
+    Ok(write::deferred(deferral(tenant, &seconded)?))
 }
 
 /// What was said in a model's words is committed in those or not at all, whatever policies say by now.

@@ -58,7 +58,7 @@ fn own(tenant: &Tenant, call: &Call, id: &str) -> Result<Review, Refusal> {
 /// The entry that ends the review of a write that was changed.
 pub(crate) fn ending(tenant: &Tenant, call: &Call, id: ReviewId) -> Result<Draft, Refusal> {
     let event = Event::ReviewDecided { review: id, decision: Decision::Withdrawn };
-    let reason = Payload::Reason("changed by its author".to_owned());
+    let reason = Payload::Reason("its author wrote it anew".to_owned());
     tenant.draft(call.caller.actor(), event, Some(&reason))
 }
 
@@ -88,7 +88,7 @@ pub(crate) async fn give_way(tenant: &Tenant, call: &Call, asked: &Asked) -> Res
     let trail = tenant.row(call, "withdraw", word, vec![id.to_string()]);
     let proposal = closing(vec![ending(tenant, call, id)?], Vec::new(), id, trail, |_, _| Ok(()));
     match tenant.sequencer.propose(proposal).await {
-        Ok(_) => ended(tenant, asked.edits),
+        Ok(_) => ended(tenant, id),
         Err(Objection::Refused(refusal)) => return Err(refusal),
         Err(Objection::Stale | Objection::Replayed(_)) => return Err(write::keeps_changing()),
     }
@@ -119,16 +119,23 @@ pub(super) fn earlier_wording(tenant: &Tenant, call: &Call, asked: &Asked, held:
     let claim = |request: &WriteRequest, at: Timestamp| {
         Claim::of(&request.content, &mut Analyser::default()).stored(call.caller.user(), at, request.layer)
     };
-    let new = claim(&held.request, asked.submitted);
+    // One key alone makes no two statements about the same thing, unless it is what a bare value answers.
+    let stated = |request: &WriteRequest, at: Timestamp| {
+        let own = claim(&without_key(request), at);
+        if own.is_bare() { claim(request, at) } else { own }
+    };
+    let new = (claim(&held.request, asked.submitted), stated(&held.request, asked.submitted));
     let keeps_both = asked.on_conflict() == Some(OnConflict::KeepBoth);
     let is_worded_anew = |review: &&Review| {
         let Ok(staged) = Staged::read(tenant, review.lsn) else { return false };
         let submitted = staged.submitted(review);
         // What is to stand beside another statement corrects none.
         let says = |earlier: &WriteRequest| {
-            let old = claim(earlier, submitted);
-            let corrects = !keeps_both && contradiction(&old, &new, SIGMA_TOPIC).is_some();
-            is_next_wording((earlier, &old), (&held.request, &new), corrects)
+            let (old, later) = (claim(earlier, submitted), &held.request);
+            let corrects = !keeps_both
+                && !differ_in_hours_alone(&earlier.content.text, &later.content.text)
+                && contradiction(&stated(earlier, submitted), &new.1, SIGMA_TOPIC).is_some();
+            is_next_wording((earlier, &old), (later, &new.0), corrects)
         };
         let earlier = staged.draft().and_then(WriteDraft::check);
         submitted <= asked.submitted
@@ -139,7 +146,7 @@ pub(super) fn earlier_wording(tenant: &Tenant, call: &Call, asked: &Asked, held:
 }
 
 /// Whether a held write is the same operation as another write, whatever the words of either: on the same version of the same item, with
-/// the same key, kind, fields, tier, layer and namespace. Two that differ in any of these are two writes, and neither stands for the other.
+/// the same key, kind, fields, tier, layer, namespace and `on_conflict`. Two that differ in any of these are two writes, and neither stands for the other.
 pub(crate) fn is_same_operation(tenant: &Tenant, asked: &Asked, id: ReviewId) -> bool {
     let Some(review) = tenant.shared.views.read().reviews.find(id).cloned() else { return false };
     let Ok(staged) = Staged::read(tenant, review.lsn) else { return false };
@@ -147,7 +154,7 @@ pub(crate) fn is_same_operation(tenant: &Tenant, asked: &Asked, id: ReviewId) ->
     let (Ok(earlier), Ok(later)) = both else { return false };
     let frame = |request: &WriteRequest| Content { text: String::new(), ..request.content.clone() };
     let place = |request: &WriteRequest| (request.layer, request.tier, request.namespace.clone());
-    let target = |request: &WriteRequest| (request.replaces, request.expected_version);
+    let target = |request: &WriteRequest| (request.replaces, request.expected_version, request.on_conflict);
     staged.owed.is_some() == asked.owed.is_some()
         && target(&earlier) == target(&later)
         && place(&earlier) == place(&later)
@@ -183,10 +190,44 @@ fn is_next_wording(
     corrects || old.says_the_same(new) || is_respelt(&earlier.content.text, &later.content.text)
 }
 
+/// Puts it on the audit log that a write took the place of a waiting one, and announces that the review of that has ended.
+pub(crate) fn took_its_place(tenant: &Tenant, call: &Call, edits: Option<ReviewId>, by: Option<ReviewId>) {
+    let Some(id) = edits else { return };
+    let ids = [id].into_iter().chain(by).map(|id| id.to_string()).collect();
+    // The row of the write itself names both, too.
+    let _lost = tenant.sequencer.trail(tenant.row(call, "withdraw", Decision::Withdrawn.as_str(), ids));
+    ended(tenant, id);
+}
+
 /// Announces that the review of a write that was changed has ended.
-pub(crate) fn ended(tenant: &Tenant, edits: Option<ReviewId>) {
-    let review = edits.and_then(|id| tenant.shared.views.read().reviews.find(id).cloned());
+fn ended(tenant: &Tenant, id: ReviewId) {
+    let review = tenant.shared.views.read().reviews.find(id).cloned();
     if let Some(review) = review {
         tenant.announce(&review, Decision::Withdrawn.as_str());
     }
+}
+
+/// What a content says apart from its key.
+fn without_key(request: &WriteRequest) -> WriteRequest {
+    let mut request = request.clone();
+    request.content.key = None;
+    request
+}
+
+/// Whether two texts are the same but for times of day: those are two occasions.
+fn differ_in_hours_alone(one: &str, other: &str) -> bool {
+    let rest = |text: &str| -> Vec<String> {
+        let words = text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+        words.filter(|word| !is_hour(word)).map(str::to_lowercase).collect()
+    };
+    one != other && rest(one) == rest(other)
+}
+
+/// Whether a word is a time of day: "16:00", "4pm", "4".
+fn is_hour(word: &str) -> bool {
+    let word = word.to_lowercase();
+    let number = word.trim_end_matches("am").trim_end_matches("pm").trim_end_matches('h');
+    let parts: Vec<&str> = number.split([':', '.']).collect();
+    let is_part = |part: &&str| (1..=2).contains(&part.len()) && part.chars().all(|c| c.is_ascii_digit());
+    (parts.len() > 1 || number.len() < word.len()) && parts.iter().all(is_part)
 }

@@ -101,15 +101,19 @@ fn compared(tenant: &Tenant, call: &Call, asked: &Asked, (tier, against): (Tier,
     [contradictions, proposal]
 }
 
-/// The findings of a write that waits, with what it contradicts by now; where that cannot be told, as they were.
-pub(super) fn current(tenant: &Tenant, review: &Review, mut findings: Value) -> Value {
-    let Ok((author, asked)) = decide::as_sent(tenant, None, review) else { return findings };
-    let Ok(against) = write::against(tenant, &author, &asked) else { return findings };
+/// The findings of a write that waits, with what it contradicts by now; where that cannot be told, as they were. And whether others
+/// would see it, or a copy of it.
+pub(super) fn current(tenant: &Tenant, review: &Review, mut findings: Value) -> (Value, bool) {
+    let Ok((author, asked)) = decide::as_sent(tenant, None, review) else {
+        return (findings, review.tier == Tier::Shared);
+    };
+    let for_others = asked.is_for_others();
+    let Ok(against) = write::against(tenant, &author, &asked) else { return (findings, for_others) };
     let now = compared(tenant, &author, &asked, (review.tier, &against));
     if let Value::Object(findings) = &mut findings {
         findings.extend(["contradictions", "proposal"].map(str::to_owned).into_iter().zip(now));
     }
-    findings
+    (findings, for_others)
 }
 
 /// What the gates found, for those who decide.

@@ -3,14 +3,16 @@
 //! Invariant (no text past its policies): a text is shown only if the caller's predicate admits the version and the read
 //! policies show it, by the same code as any read.
 
+use super::{Asked, Failed};
 use crate::Call;
+use crate::anomaly::{self, Opposes};
 use crate::read;
-use crate::reply::Superseded;
+use crate::reply::{Superseded, Written};
 use crate::tenant::Tenant;
-use tabellion_core::error::Refusal;
+use tabellion_core::error::{Code, Refusal};
 use tabellion_core::gate::Against;
 use tabellion_core::id::VersionId;
-use tabellion_core::item::Operation;
+use tabellion_core::item::{Operation, Tier};
 use tabellion_core::view::{ItemsView, Version};
 
 /// Contradicted statements of a refusal that are shown with their text.
@@ -60,4 +62,32 @@ pub(crate) fn shown_against(tenant: &Tenant, call: &Call, mut against: Vec<Again
 
 fn shortened(text: &str) -> String {
     read::shortened(text, TEXT_CHARS_MAX)
+}
+
+/// What the gates found that a write speaks against, whatever became of it.
+pub(super) fn opposes(
+    tenant: &Tenant,
+    call: &Call,
+    asked: &Asked,
+    result: &Result<Written, Failed>,
+) -> Opposes {
+    let replaced = |written: &Written| {
+        // What takes the place of a known statement unasked speaks against it; an announced change does not.
+        asked.request.replaces.is_none() && !written.superseded.is_empty()
+    };
+    let is_shared =
+        |written: &Written| asked.tier == Tier::Shared || written.shared.is_some() || written.owed.is_some();
+    let (is_for_others, code, replaces, against): (bool, Option<Code>, bool, &[Against]) = match result {
+        Ok(written) => match &written.deferral {
+            Some(deferral) => (asked.is_for_others(), Some(deferral.code), false, &written.against),
+            None => (is_shared(written), None, replaced(written), &written.against),
+        },
+        Err(Failed::Early(refusal) | Failed::Recorded(refusal)) => {
+            let against = refusal.in_the_way.as_ref().map_or(&[] as &[Against], |way| &way.against);
+            (asked.is_for_others(), Some(refusal.code), false, against)
+        }
+    };
+    let found = replaces || (code == Some(Code::Contradiction) && against.is_empty());
+    let versions: Vec<VersionId> = against.iter().map(|one| one.known.version).collect();
+    anomaly::opposes(tenant, call, is_for_others, (found, &versions))
 }

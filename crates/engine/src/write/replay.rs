@@ -4,11 +4,13 @@ use crate::Call;
 use crate::review;
 use crate::sequencer::{Objection, Touch};
 use crate::tenant::Tenant;
-use tabellion_core::canonical::{Hash, hex};
+use crate::working;
+use crate::write::Asked;
+use tabellion_core::canonical::{Hash, hex, idempotency_token};
 use tabellion_core::error::{Code, Fault, Refusal};
 use tabellion_core::gate::{GateName, Replaces, WriteDraft, WriteRequest};
 use tabellion_core::id::ReviewId;
-use tabellion_core::item::{Tier, TierWish};
+use tabellion_core::item::{Layer, Tier, TierWish};
 use tabellion_core::time::Timestamp;
 use tabellion_core::view::{Review, Views};
 
@@ -107,6 +109,21 @@ pub(super) fn scoped_token(tenant: &Tenant, call: &Call, request: &WriteRequest,
         &target,
         expected,
     ])
+}
+
+/// What a write would be recognised by in the other layers and tiers.
+pub(crate) fn tokens_of_other_places(tenant: &Tenant, call: &Call, asked: &Asked) -> Vec<Hash> {
+    let Ok(sent) = working::claim(tenant, call, asked.body.clone()).check() else { return Vec::new() };
+    let Ok(canonical) = sent.content.canonical() else { return Vec::new() };
+    let layers = Layer::ALL.iter().copied().filter(|layer| *layer != Layer::Working);
+    let places = layers.flat_map(|layer| [(layer, TierWish::Private), (layer, TierWish::Shared)]);
+    let tokens = places.map(|(layer, tier)| {
+        let token = idempotency_token(&canonical, &call.caller.agent(), layer);
+        let mut there = sent.clone();
+        (there.layer, there.tier) = (layer, tier);
+        scoped_token(tenant, call, &there, &token)
+    });
+    tokens.filter(|token| *token != asked.token).collect()
 }
 
 /// What a request id of the caller is recognised by; nothing if it is no UUID.

@@ -24,6 +24,7 @@ impl From<reply::Written> for proto::WriteReply {
             shared_pending_id: written.owed.map(|owed| owed.pending_id),
             contradictions: written.against.into_iter().map(Into::into).collect(),
             superseded: written.superseded.into_iter().map(Into::into).collect(),
+            replaces_review: written.replaces.as_ref().map(ToString::to_string),
             ..Self::default()
         };
         if let Some(deferral) = written.deferral {
@@ -149,7 +150,7 @@ impl From<reply::VersionReply> for proto::Version {
         Self {
             version: version.version.to_string(),
             operation: version.operation.as_str().to_owned(),
-            status: version.status.as_str().to_owned(),
+            status: version.standing().to_owned(),
             parents: texts(&version.parents),
             agents: texts(&version.agents),
             layer_version: version.layer_version,

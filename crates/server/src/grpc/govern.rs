@@ -103,6 +103,7 @@ impl From<reply::ReviewReply> for proto::Review {
             content_hash: review.content_hash,
             layer: review.layer.as_str().to_owned(),
             tier: review.tier.as_str().to_owned(),
+            for_others: review.for_others,
             owner: review.owner.to_string(),
             agent: review.agent.to_string(),
             created_at: review.created_at.to_string(),
@@ -235,6 +236,13 @@ pub(super) fn revert_query(
     Ok(reply::RevertQuery { user, since, until, reason, dry_run, found_false })
 }
 
+impl From<reply::LeftPrivate> for proto::LeftPrivate {
+    fn from(left: reply::LeftPrivate) -> Self {
+        let (id, name) = left.user;
+        Self { user: Some(proto::Named { id: id.to_string(), name }), count: left.count as u64 }
+    }
+}
+
 impl From<reply::Reverted> for proto::RevertAgentReply {
     fn from(reverted: reply::Reverted) -> Self {
         Self {
@@ -247,6 +255,8 @@ impl From<reply::Reverted> for proto::RevertAgentReply {
             items: reverted.items.into_iter().map(Into::into).collect(),
             held: reverted.held as u64,
             queued: reverted.queued as u64,
+            flagged: reverted.flagged as u64,
+            private: reverted.private.into_iter().map(Into::into).collect(),
         }
     }
 }

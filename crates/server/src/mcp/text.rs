@@ -20,10 +20,9 @@ pub(super) fn written(written: &Written) -> String {
         let staged = written.id.map(|id| format!(", to be {id}")).unwrap_or_default();
         let first = format!("{status}: {pending_id}{staged}, {}: {message}", code.as_str());
         let against = written.against.iter();
-        return lines(
-            first,
-            against.map(|one| format!("contradicts {}", named(one.known.item, one.text.as_deref()))),
-        );
+        let against =
+            against.map(|one| format!("contradicts {}", named(one.known.item, one.text.as_deref())));
+        return lines(first, against.chain(replaced_review(written)));
     }
     let (Some(id), Some(version)) = (written.id, written.version) else { return status.to_owned() };
     let owed = written.owed.as_ref().map(|owed| format!(", to be shared as {}", owed.pending_id));
@@ -35,7 +34,12 @@ pub(super) fn written(written: &Written) -> String {
         .map(|one| format!("contradicts {} ({}, {:.2})", one.known.item, one.method.as_str(), one.score));
     let replaced =
         written.superseded.iter().map(|one| format!("superseded {}", named(one.item, one.text.as_deref())));
-    lines(first, against.chain(replaced))
+    lines(first, against.chain(replaced).chain(replaced_review(written)))
+}
+
+/// The held write whose place a write took.
+fn replaced_review(written: &Written) -> Option<String> {
+    written.replaces.map(|review| format!("in place of the held write {review}, which ended as withdrawn"))
 }
 
 /// An item by its id, with what it says in front where that is shown.
@@ -126,7 +130,7 @@ pub(super) fn versions(versions: &[VersionReply]) -> String {
             "{} {} {} {}",
             version.version,
             version.operation.as_str(),
-            version.status.as_str(),
+            version.standing(),
             version.created_at
         )
     };

@@ -36,7 +36,8 @@ impl From<Written> for WriteAnswer {
         if let Some(deferral) = written.deferral {
             let id = written.id.map(|id| id.to_string());
             let contradictions = written.against.into_iter().map(Into::into).collect();
-            return Self::Deferred(DeferredBody { id, contradictions, ..deferral.into() });
+            let replaces_review = written.replaces.map(|id| id.to_string());
+            return Self::Deferred(DeferredBody { id, contradictions, replaces_review, ..deferral.into() });
         }
         match (written.id, written.version) {
             (Some(id), Some(version)) => Self::Written(WrittenBody {
@@ -49,6 +50,7 @@ impl From<Written> for WriteAnswer {
                 shared_pending_id: written.owed.map(|owed| owed.pending_id),
                 contradictions: written.against.into_iter().map(Into::into).collect(),
                 superseded: written.superseded.into_iter().map(Into::into).collect(),
+                replaces_review: written.replaces.map(|id| id.to_string()),
             }),
             _ => Self::Rejected(RejectedBody { status }),
         }
@@ -77,6 +79,7 @@ impl From<Deferral> for DeferredBody {
             retry_after: deferral.retry_after.map(wait_text),
             errors: Vec::new(),
             contradictions: Vec::new(),
+            replaces_review: None,
         }
     }
 }
@@ -145,6 +148,7 @@ impl From<ReviewReply> for ReviewBody {
             content_hash: review.content_hash,
             layer: review.layer.as_str(),
             tier: review.tier.as_str(),
+            for_others: review.for_others,
             owner: review.owner.to_string(),
             agent: review.agent.to_string(),
             created_at: review.created_at.to_string(),
@@ -302,7 +306,7 @@ impl From<VersionReply> for VersionBody {
         Self {
             version: version.version.to_string(),
             operation: version.operation.as_str(),
-            status: version.status.as_str(),
+            status: version.standing(),
             parents: texts(&version.parents),
             agents: texts(&version.agents),
             layer_version: version.layer_version,

@@ -37,7 +37,10 @@ type Created<T> = Result<(StatusCode, Json<T>), Refused>;
 fn written(written: Written) -> Response {
     let status = match written.status {
         WriteStatus::Committed => StatusCode::CREATED,
-        WriteStatus::Merged | WriteStatus::AlreadyCommitted | WriteStatus::Rejected => StatusCode::OK,
+        WriteStatus::Merged
+        | WriteStatus::AlreadyCommitted
+        | WriteStatus::Quarantined
+        | WriteStatus::Rejected => StatusCode::OK,
         WriteStatus::Deferred => StatusCode::ACCEPTED,
     };
     answered(status, written)

@@ -6,8 +6,8 @@ use tabellion_core::error::Refusal;
 use tabellion_core::gate::OnConflict;
 use tabellion_core::time::Timestamp;
 use tabellion_engine::reply::{
-    Contributed, Ground, HoldReply, QuarantineReply, Quarantined, RevertQuery, Reverted, RevertedItem,
-    Skipped, SuspensionReply, Verdict,
+    Contributed, Ground, HoldReply, LeftPrivate, QuarantineReply, Quarantined, RevertQuery, Reverted,
+    RevertedItem, Skipped, SuspensionReply, Verdict,
 };
 
 fn named((id, name): (impl ToString, String)) -> NamedBody {
@@ -72,6 +72,12 @@ impl From<Skipped> for SkippedBody {
     }
 }
 
+impl From<LeftPrivate> for LeftPrivateBody {
+    fn from(LeftPrivate { user, count }: LeftPrivate) -> Self {
+        Self { user: named(user), count }
+    }
+}
+
 impl From<Reverted> for RevertedBody {
     fn from(reverted: Reverted) -> Self {
         Self {
@@ -83,6 +89,8 @@ impl From<Reverted> for RevertedBody {
             items: reverted.items.into_iter().map(Into::into).collect(),
             held: reverted.held,
             queued: reverted.queued,
+            flagged: reverted.flagged,
+            private: reverted.private.into_iter().map(Into::into).collect(),
             dry_run: reverted.dry_run,
         }
     }

@@ -100,9 +100,11 @@ pub(crate) struct ReviewBody {
     /// Its layer.
     #[schema(value_type = LayerWord)]
     pub(crate) layer: &'static str,
-    /// Its tier.
-    #[schema(value_type = TierWord)]
+    /// The tier that its author asked for.
+    #[schema(value_type = TierWishWord)]
     pub(crate) tier: &'static str,
+    /// Whether others would see it, or a copy of it.
+    pub(crate) for_others: bool,
     /// Whose it would be.
     #[schema(value_type = UserIdText)]
     pub(crate) owner: String,

@@ -242,6 +242,10 @@ pub(crate) struct WrittenBody {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) superseded: Vec<SupersededBody>,
+    /// The held write of the same author whose place it took: that review ended as withdrawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ReviewIdText>, nullable = false)]
+    pub(crate) replaces_review: Option<String>,
 }
 
 /// A statement whose place a write took.
@@ -292,6 +296,10 @@ pub(crate) struct DeferredBody {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) contradictions: Vec<ContradictionBody>,
+    /// The held write of the same author whose place it took: that review ended as withdrawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ReviewIdText>, nullable = false)]
+    pub(crate) replaces_review: Option<String>,
 }
 
 /// What became of a held write: memory, or nothing.
@@ -486,7 +494,7 @@ pub(crate) struct VersionBody {
     #[schema(value_type = OperationWord)]
     pub(crate) operation: &'static str,
     /// How it stands now.
-    #[schema(value_type = StatusWord)]
+    #[schema(value_type = VersionStatusWord)]
     pub(crate) status: &'static str,
     /// What it replaced.
     #[schema(value_type = Vec<VersionIdText>)]

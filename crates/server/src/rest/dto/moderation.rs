@@ -111,6 +111,16 @@ pub(crate) struct SkippedBody {
     pub(crate) message: String,
 }
 
+/// Private writes of an agent for a user, which a revert by somebody else leaves.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = LeftPrivate)]
+pub(crate) struct LeftPrivateBody {
+    /// The user.
+    pub(crate) user: NamedBody,
+    /// How many hold.
+    pub(crate) count: usize,
+}
+
 /// What was, or would be, taken back.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Reverted)]
@@ -127,7 +137,7 @@ pub(crate) struct RevertedBody {
     pub(crate) rolled_back: usize,
     /// Those that were left as they are, and why; the same request again goes on with them.
     pub(crate) skipped: Vec<SkippedBody>,
-    /// For a dry run: the first 500 of them with their texts and users.
+    /// The oldest 500 of them with their texts and users.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) items: Vec<RevertedItemBody>,
@@ -135,6 +145,12 @@ pub(crate) struct RevertedBody {
     pub(crate) held: usize,
     /// How many queued writes of the agent were ended, or would be.
     pub(crate) queued: usize,
+    /// How many items that rest on them were flagged (`source_withdrawn`), as far as the caller may see them.
+    pub(crate) flagged: usize,
+    /// For a moderator: what the agent wrote then for the private memory of others and still holds. Only they take it back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub(crate) private: Vec<LeftPrivateBody>,
     /// Whether nothing was done.
     pub(crate) dry_run: bool,
 }

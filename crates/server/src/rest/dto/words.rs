@@ -12,6 +12,7 @@ use tabellion_core::policy::{Class, Day, PrivateParents, Scalar, Share};
 use tabellion_core::provenance::SourceType;
 use tabellion_core::rank::Knob;
 use tabellion_core::view::{Direction, ReviewState};
+use tabellion_engine::reply::QUARANTINED;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, OneOfBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -74,6 +75,7 @@ text_type! {
     TierWishWord, "TierWish", one_of(TierWish::ALL.iter().map(|word| word.as_str()));
     OperationWord, "Operation", one_of(Operation::ALL.iter().map(|word| word.as_str()));
     StatusWord, "Status", one_of(Status::ALL.iter().map(|word| word.as_str()));
+    VersionStatusWord, "VersionStatus", one_of(Status::ALL.iter().map(|word| word.as_str()).chain([QUARANTINED]));
     RoleWord, "Role", one_of(Role::ALL.iter().map(|word| word.as_str()));
     AgentStatusWord, "AgentStatus", one_of(AgentStatus::ALL.iter().map(|word| word.as_str()));
     UserStatusWord, "UserStatus", one_of(UserStatus::ALL.iter().map(|word| word.as_str()));
@@ -84,7 +86,7 @@ text_type! {
     PowerWord, "AdminAction", one_of(Power::ALL.iter().map(|word| word.as_str()));
     LogWord, "Log", one_of(LogName::ALL.iter().map(|word| word.as_str()));
     SourceTypeWord, "SourceType", one_of(SourceType::WORDS.split(", "));
-    WriteStatusWord, "WriteStatus", one_of(["committed", "merged", "already_committed"].into_iter());
+    WriteStatusWord, "WriteStatus", one_of(["committed", "merged", "already_committed", "quarantined"].into_iter());
     GateWord, "Gate", one_of(GateName::ALL.iter().map(|word| word.as_str()));
     StrictnessWord, "WritePolicy", one_of(Strictness::ALL.iter().map(|word| word.as_str()));
     OnConflictWord, "OnConflict", one_of(OnConflict::ALL.iter().map(|word| word.as_str()))

@@ -290,7 +290,10 @@ async fn the_trail_has_a_row_for_every_operation() {
     loop {
         let page = bench
             .engine
-            .audit(&ana, AuditQuery { limit: Some(3), cursor, action: Some("get".into()) })
+            .audit(
+                &ana,
+                AuditQuery { limit: Some(3), cursor, action: Some("get".into()), ..AuditQuery::default() },
+            )
             .await
             .unwrap();
         paged.extend(page.rows);

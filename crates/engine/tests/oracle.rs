@@ -351,7 +351,9 @@ impl Team {
             assert_eq!(reply.unwrap_err().code, Code::Forbidden);
         } else {
             reply.unwrap();
-            self.model.fragments[at].live = false;
+            // What others have of it goes with it.
+            let is_taken = |one: &&mut Fragment| one.id == m.id || one.origin.as_ref() == Some(&m.id);
+            self.model.fragments.iter_mut().filter(is_taken).for_each(|one| one.live = false);
         }
     }
 

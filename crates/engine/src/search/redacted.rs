@@ -23,7 +23,7 @@ mod tests {
     use serde_json::{Value, json};
     use std::sync::Arc;
     use tabellion_core::error::{Code, Refusal};
-    use tabellion_core::gate::{Strictness, read_write};
+    use tabellion_core::gate::{Strictness, WriteDraft, read_write};
     use tabellion_core::policy::{Class, Classes};
 
     const STORED: &str = "4111 1111 1111 1111";
@@ -96,6 +96,13 @@ mod tests {
             self.engine.write(who, read_write(body).unwrap()).await
         }
 
+        /// An update of another item: no replay of what its writer has said before.
+        async fn says_elsewhere(&self, who: &Call, note: &str, body: Value) -> Result<Written, Refusal> {
+            let note = self.write(who, json!({"text": note})).await.unwrap();
+            let item = note.id.map(|id| id.to_string());
+            self.engine.write(who, WriteDraft { item, ..read_write(body).unwrap() }).await
+        }
+
         /// Everything that a search answers but its own name.
         async fn found(&self, query: &str, mode: &str) -> Vec<(String, f64, f64)> {
             let asked = SearchQuery {
@@ -152,15 +159,16 @@ mod tests {
             let bench = open(strictness);
             bench.engine.create_user(&bench.admin, "ana", None).await.unwrap();
             let (first, second) = (bench.agent("ana", "first").await, bench.agent("ana", "second").await);
-            let third = bench.agent("ana", "third").await;
-            let body = json!({"text": format!("Ana's card is {STORED}")});
-            bench.write(&first, body.clone()).await.unwrap();
+            let card = |number: &str| json!({"text": format!("Ana's card is {number}")});
+            bench.write(&first, card(STORED)).await.unwrap();
             REDACTED.set(Classes::from(Class::Email));
-            let told = bench.write(&second, body.clone()).await;
+            let told = bench.says_elsewhere(&first, "the drawer is open", card(STORED)).await;
             assert_eq!(told.unwrap_err().code, Code::ExactDuplicate, "{strictness:?}");
             REDACTED.set(Classes::from(Class::Card));
-            for (text, who) in [(STORED, &second), (OTHERS[0], &second), (STORED, &third)] {
-                let guess = bench.write(who, json!({"text": format!("Ana's card is {text}")})).await;
+            let guesses =
+                [("a lamp", OTHERS[0], &first), ("a rug", STORED, &first), ("a vase", STORED, &second)];
+            for (note, text, who) in guesses {
+                let guess = bench.says_elsewhere(who, note, card(text)).await;
                 assert_eq!(guess.unwrap().status, WriteStatus::Committed, "{strictness:?}: {text}");
             }
             bench.engine.close();

@@ -148,13 +148,17 @@ mod tests {
 
     #[test]
     fn witness_without_tenants_or_with_damaged_ones_is_read() {
-        let tenants = |text: &str| Witness::parse(text).map(|witness| witness.tenants);
+        let read = |members: &str| {
+            let text = format!("{{\"memory\":null,\"audit\":null{members}}}");
+            Witness::parse(&text).map(|witness| witness.tenants)
+        };
         let id = TenantId::from_bytes([6; 16]);
-        for none in ["{}", "{\"tenants\":null}", "{\"tenants\":[1]}", "{\"tenants\":{\"x\":\"00\"}}"] {
-            assert_eq!(tenants(none), Some(BTreeMap::new()), "{none}");
+        for none in ["", ",\"tenants\":null", ",\"tenants\":[1]", ",\"tenants\":{\"x\":\"00\"}"] {
+            assert_eq!(read(none), Some(BTreeMap::new()), "{none}");
         }
+        assert_eq!(Witness::parse("{}"), None, "heads are named, also where there are none");
         for damaged in ["7", "null", "\"zz\""] {
-            let read = tenants(&format!("{{\"tenants\":{{\"{id}\":{damaged}}}}}"));
+            let read = read(&format!(",\"tenants\":{{\"{id}\":{damaged}}}"));
             assert_eq!(read, Some([(id, Vec::new())].into()), "{damaged}");
         }
     }

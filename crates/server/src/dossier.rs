@@ -201,12 +201,9 @@ fn about(write: &Value) -> Vec<(&'static str, String)> {
 
 fn facts(review: &Value) -> Vec<(&'static str, String)> {
     let mut facts = named(review, ["layer", "tier"]);
-    let seen = if review.get("for_others").and_then(Value::as_bool) == Some(true) {
-        "yes, when it is approved"
-    } else {
-        "no"
-    };
-    facts.push(("for others", seen.to_owned()));
+    let seen = |is_for_others| if is_for_others { "yes, when it is approved" } else { "no" };
+    let is_for_others = review.get("for_others").and_then(Value::as_bool);
+    facts.extend(is_for_others.map(|is_for_others| ("for others", seen(is_for_others).to_owned())));
     facts.extend(named(review, ["trust", "owner", "agent", "created_at", "deadline"]));
     let share = |name| review.get(name).and_then(Value::as_f64).map(|share| format!("{share:.3}"));
     for name in ["adjusted_confidence", "fact_score", "validation_score"] {

@@ -95,8 +95,7 @@ async fn a_held_write_is_refused_changed_or_taken_back() {
     let second = changed["pending_id"].as_str().unwrap().to_owned();
     assert_ne!(first, second);
     assert_eq!(ana.get(&format!("/v1/reviews/{first}")).await.expect(200)["state"], "withdrawn");
-    ana.raw("DELETE", &format!("/v1/reviews/{second}"), "").await.refused(404, "NOT_FOUND");
-    let taken = bot.raw("DELETE", &format!("/v1/reviews/{second}"), "").await.expect(200);
+    let taken = ana.raw("DELETE", &format!("/v1/reviews/{second}"), "").await.expect(200);
     assert_eq!(taken, json!({"status": "withdrawn", "id": second}));
     bot.raw("DELETE", &format!("/v1/reviews/{second}"), "").await.refused(409, "REVIEW_DECIDED");
 }
@@ -198,7 +197,7 @@ async fn what_went_wrong_is_hidden_or_taken_back() {
     assert_eq!(planned["written"].as_array().unwrap().len(), 2);
     bot.get(&path).await.expect(200);
     let bad =
-        bot.post("/v1/agents/bot:revert", json!({"since": "then", "until": "now", "reason": "x"})).await;
+        bot.post("/v1/agents/bot:revert", json!({"since": "then", "until": "soon", "reason": "x"})).await;
     bad.fault_at("/since", "CONSTRAINT_VIOLATION");
     bad.fault_at("/until", "CONSTRAINT_VIOLATION");
     let done = bot.post("/v1/agents/bot:revert", json!({"since": "2026-11-15T00:00:00Z", "reason": "odd"}));

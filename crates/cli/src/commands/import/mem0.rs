@@ -136,8 +136,8 @@ mod tests {
         let text = r#"[{"memory":"a","user_id":"u","agent_id":"g","run_id":"r"},{"memory":"b","user_id":"v"},{"memory":"c"}]"#;
         let refused = lines(text.as_bytes(), None).unwrap_err().to_string();
         assert!(refused.contains("2 users") && refused.ends_with("  u: 1\n  v: 1"), "{refused}");
-        let chosen = String::from_utf8(lines(text.as_bytes(), Some("u")).unwrap()).unwrap();
-        assert_eq!(chosen.trim(), r#"{"fields":{"agent_id":"g","run_id":"r"},"text":"a"}"#);
+        let chosen: Value = serde_json::from_slice(&lines(text.as_bytes(), Some("u")).unwrap()).unwrap();
+        assert_eq!(chosen, json!({"text": "a", "fields": {"agent_id": "g", "run_id": "r"}}));
         assert!(lines(text.as_bytes(), Some("w")).is_err());
         assert_eq!(read(r#"[{"memory":"b","user_id":"v"},{"memory":"c"}]"#).len(), 2);
     }
